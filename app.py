@@ -54,10 +54,8 @@ SECTIONS = {
     "Use": [
         Page("predict", "Predict", "edit_square", "Which word, class or caption fits?", uses=NO_HEAD, edits=None,
              takes=("text", "image", "sound", "pair")),
-        Page("similarity", "Sentence similarity", "join_inner", "Which words make two sentences similar?",
-             "Similarity", uses=NO_HEAD, takes=TEXT, why="It compares two sentences."),
-        Page("search", "Search", "search", "Which texts mean the same, and where is a word used alike?", uses=NO_HEAD,
-             takes=TEXT, why="It searches texts and words."),
+        Page("texts", "Texts", "join_inner", "Which texts answer a query, and why were others not found?", uses=NO_HEAD,
+             takes=TEXT, why="It compares texts."),
         Page("diagnose", "Diagnose", "difference", "Which fault gives exactly the vectors of your other program?",
              uses=NO_HEAD, takes=TEXT, why="It compares vectors of texts."),
         Page("probes", "Probes", "network_node", "Which layer holds a label?", uses=NO_HEAD, takes=TEXT,

@@ -1,6 +1,6 @@
 """What others notice of three long jobs: the waits for clicks on Heads without them and with them, in one run.
 
-The jobs are Probes, Similarity with two long sentences, and Gradients; they share the turn for long work.
+The jobs are Probes, the pairs of two long texts on Texts, and Gradients; they share the turn for long work.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from tests.soak.visitor import Visitor
 
 VISITORS, SECONDS, THINKING, P95_SECONDS = 10, 30.0, 2.0, 0.5
 #: Page -> the key of the button that begins; "" where the work begins by itself.
-JOBS = {"probes": "probes:begin", "similarity": "similarity:begin", "training": ""}
+JOBS = {"probes": "probes:begin", "texts": "", "training": ""}
 PLACE = re.compile(r"Place \d+ in the queue")
 
 
@@ -107,8 +107,9 @@ def flat(waits: Mapping[str, list[float]]) -> list[float]:
 def variants(page: str) -> Iterator[dict[str, str]]:
     """Values in the address of a page, each with work that nobody has done yet."""
     for number in itertools.count():
-        if page == "similarity":
-            yield {"text": words(60, seed=number), "similar_to": words(60, seed=number + 500), "vectors": "3"}
+        if page == "texts":
+            other = words(60, seed=number + 500)
+            yield {"query": words(60, seed=number), "similar_to": other, "explain": "pairs"}
         elif page == "probes":
             yield {"model": "scratch", "width": "384", "layers": "6", "seed": str(number)}
         else:

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
         measure,
         probe,
         run,
+        scores,
         search,
         similarity,
+        texts,
         train,
     )
     from encoder.checkpoints import load, open_trace, save, wrap
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from encoder.model.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
     from encoder.probe.features import vectors
     from encoder.run.values import Run
+    from encoder.scores.explained import explain_score
     from encoder.trace.attention_maps import attentions
     from encoder.trace.trace import Trace
 
@@ -57,8 +60,9 @@ __all__ = [
     "AudioEncoder", "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "ImageEncoder", "JointEncoder",
     "LoadError", "MLMHead", "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "Run", "SaveError",
     "Sound", "SoundError", "TextEncoder", "TextError", "Trace", "attentions", "build", "causal", "classify", "corpus",
-    "diagnose", "edits", "explain", "export", "figures", "gradients", "initialise", "load", "measure", "open_sound",
-    "open_trace", "probe", "run", "save", "search", "show", "similarity", "train", "vectors", "wrap",
+    "diagnose", "edits", "explain", "explain_score", "export", "figures", "gradients", "initialise", "load", "measure",
+    "open_sound", "open_trace", "probe", "run", "save", "scores", "search", "show", "similarity", "texts", "train",
+    "vectors", "wrap",
 ]  # fmt: skip
 
 #: Public name -> its module.
@@ -78,6 +82,7 @@ _MODULE_OF = {
     "Sound": "inputs.sound",
     "Trace": "trace.trace",
     "attentions": "trace.attention_maps",
+    "explain_score": "scores.explained",
     "open_sound": "inputs.sound_files",
     "show": "export.notebook",
     "vectors": "probe.features",

@@ -33,6 +33,8 @@ ENGINE = [
     {"classify", "run"},
     {"causal", "explain", "probe", "search", "similarity"},
     {"corpus", "diagnose", "gradients"},
+    {"scores"},
+    {"texts"},
     {"documents"},
     {"views"},
     {"export"},

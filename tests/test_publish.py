@@ -53,14 +53,14 @@ def test_a_page_has_the_numbers_of_the_view(tmp_path: Path) -> None:
 
 
 def test_a_pair_is_published_with_its_map(tmp_path: Path) -> None:
-    link = "similarity?text=A+cat&similar_to=A+%3Cb%3E+dog&model=twin-pre&vectors=4&norm=post"
+    link = "similarity?text=A+cat&similar_to=A+%3Cb%3E+dog&model=twin-pre&norm=post"  # a former page
     publish([link], tmp_path, "cpu")
     model = encoder.load("twin-pre", device="cpu").with_norm_placement("post")
-    found = encoder.similarity.attribute(model, "A cat", "A <b> dog", 4)
-    written = (tmp_path / "01-similarity.html").read_text(encoding="utf-8")
-    assert f"{found.cosine:.4f}" in written
+    found = encoder.explain_score(model, "A cat", "A <b> dog")
+    written = (tmp_path / "01-texts.html").read_text(encoding="utf-8")
+    assert f"{found.score:.4f}" in written
     assert "A &lt;b&gt; dog" in written
-    assert 'href="http://localhost:8501/similarity?' in written
+    assert 'href="http://localhost:8501/texts?' in written
 
 
 def test_the_link_of_a_page_opens_the_same_view_in_the_app() -> None:
@@ -80,7 +80,7 @@ def test_the_link_of_a_page_opens_the_same_view_in_the_app() -> None:
 @pytest.mark.parametrize(
     ("link", "said"),
     [
-        ("training?text=a", "model, heads, similarity"),
+        ("training?text=a", "model, heads, texts"),
         ("similarity?text=a&model=twin-pre", "similar_to"),
         ("heads?layer=2", "no text"),
         ("heads?text=a&model=twin-pre&layer=two", "whole number"),

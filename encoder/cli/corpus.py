@@ -119,7 +119,7 @@ def show_atlas(options: argparse.Namespace) -> Iterator[Result]:
 
 
 def index_atlas(options: argparse.Namespace) -> int:
-    """Make an atlas ready for Search."""
+    """Make an atlas ready for a search for words."""
     atlas = open_atlas(options.atlas)
     layers = atlas.vector_layers if options.layer is None else (options.layer,)
     if not layers:
@@ -131,7 +131,7 @@ def index_atlas(options: argparse.Namespace) -> int:
     several = " and ".join(map(str, layers))
     writing.say(
         options,
-        f"{options.atlas}: ready for Search at layer {several}",
+        f"{options.atlas}: ready for a search for words at layer {several}",
         {"Atlas": str(options.atlas), "Layers": list(layers)},
     )
     return 0

@@ -1,4 +1,4 @@
-"""Commands about texts: `embed`, `search`, `classify`, `generate`, `similarity`."""
+"""Commands about texts: `embed`, `search`, `why`, `classify`, `generate`, `similarity`."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -19,9 +19,12 @@ from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder, of_text
 from encoder.export import report
 from encoder.export import similarity as export
+from encoder.export import why as export_why
 from encoder.probe.features import vectors as vectors_of
+from encoder.scores import explain_score
 from encoder.search import embed_gradually, nearest
 from encoder.similarity import Attribution, attribute, leave_words_out
+from encoder.texts import rank, why_not_found
 
 #: Inputs that are embedded between two lines of progress.
 TOGETHER = 256
@@ -98,6 +101,32 @@ def search(options: argparse.Namespace) -> Iterator[Result]:
         name=f"{len(table)} hits among {len(texts):,} texts",
         facts={"Model": model.name, "Texts": len(texts)},
         shown=lambda: table[["cosine", "sentence"] if len(options.query) == 1 else ["query", "cosine", "sentence"]],
+    )
+
+
+def why(options: argparse.Namespace) -> Iterator[Result]:
+    """The ranking of a query, and why one text has its score and rank."""
+    model, texts = inputs.text_model(options), inputs.texts(options)
+    collection = shares(embed_gradually(model, texts), len(texts))
+    ranking = rank(model, options.query, collection)
+    place = ranking.rows[0].place if options.of is None else options.of
+    missed = why_not_found(model, ranking, place)
+    pair = (options.query, texts[place])
+    found = explain_score(model, *pair, collection if len(texts) > 1 else None)
+    percentile = "" if found.percentile is None else f", higher than {found.percentile:.0f}% of random pairs"
+    table = export_why.table(found, ranking, missed)
+    empty = np.zeros((0, 0))
+    matrix, labels = (found.split.matrix, found.split.labels) if found.split is not None else (empty, ((), ()))
+    yield Result(
+        lambda: [table],
+        lambda: {"pairs": matrix, "words_a": np.array(labels[0], str), "words_b": np.array(labels[1], str)},
+        lambda: still.matrix(f"{found.kind} {found.score:.4f}", matrix, *labels, signed=True),
+        lambda: export_why.page(model, inputs.spec(options), found, pair, ranking, missed),
+        f"{found.kind} {found.score:.4f} of {model.name}",
+        export_why.facts(model, found, missed),
+        lambda: table[table["what"] == "word"].sort_values("value", ascending=False, kind="stable").head(PRINTED),
+        f"{found.kind}: {found.score:.4f}, rank {missed.ranked.rank} of {len(texts):,}{percentile}\n"
+        f"unanswered words of the query: {', '.join(missed.unanswered) or 'none'}",
     )
 
 

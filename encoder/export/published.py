@@ -12,21 +12,21 @@ from encoder.documents.document import Section, document
 from encoder.drawing.picture import escape
 from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError, quoted
-from encoder.export import similarity
+from encoder.export import why
 from encoder.export.saved import page
 from encoder.run import ModelSpec, Text
-from encoder.run.address import Link, read_link, whole_number
-from encoder.similarity import attribute
+from encoder.run.address import Link, read_link
+from encoder.scores import explain_score
 from encoder.views.lines import lines
 from encoder.views.map import map
 from encoder.views.text import text
 
 #: The page in a link -> what it is called.
-PAGES = {"model": "The model at work", "heads": "Heads", "similarity": "Sentence similarity"}
+PAGES = {"model": "The model at work", "heads": "Heads", "texts": "Texts"}
 #: The views of a head.
 VIEWS = ("map", "lines", "text")
-#: The second text of the page Similarity in a link.
-SECOND = "similar_to"
+#: The query, and the text that it is compared with, of the page Texts in a link; the former name of this page.
+QUERY, SECOND, FORMER = "query", "similar_to", "similarity"
 #: What the list of the folder's files calls it.
 KIND = "a set of published pages"
 
@@ -37,11 +37,13 @@ def read_view(link: str) -> Link:
     Raises EncoderError for a page that cannot be published, and for a link without its text.
     """
     view = read_link(link)
+    if view.page == FORMER:
+        view = replace(view, page="texts")
     if view.page not in PAGES:
         raise EncoderError(f"The page {quoted(view.page)} cannot be published: choose {', '.join(PAGES)}.")
     if not isinstance(view.run.input, Text) or not view.run.text:
         raise EncoderError(f"{quoted(link)} has no text: copy the link with the text, or write text=...")
-    if view.page == "similarity" and not view.own.get(SECOND):
+    if view.page == "texts" and not view.own.get(SECOND):
         raise EncoderError(f"{quoted(link)} has one text: copy the link with both, or write {SECOND}=...")
     if view.page == "heads" and (kind := view.own.get("view", "map")) not in VIEWS:
         raise EncoderError(f"view={quoted(kind)} is unknown: choose {', '.join(VIEWS)}.")
@@ -75,7 +77,7 @@ def _page(view: Link, model: TextEncoder) -> str:
     spec = view.run.model
     if spec.untrained is None and spec.norm != "trained":
         model = model.with_norm_placement(spec.norm)  # type: ignore[arg-type]
-    if view.page == "similarity":
+    if view.page == "texts":
         return _pair(view, model)
     trace, place = view.run.trace(model), view.run.place
     layer, head = trace.place(place.layer or 0, place.head or 0)
@@ -94,12 +96,9 @@ def _page(view: Link, model: TextEncoder) -> str:
 
 
 def _pair(view: Link, model: TextEncoder) -> str:
-    """The report of two texts, with the settings of the link."""
-    own = {"reference": "pad", "path_steps": "auto", **view.own}
-    steps = "auto" if own["path_steps"] in ("auto", "") else whole_number(own, "path_steps")
-    depth = whole_number(own, "vectors") or 0
-    found = attribute(model, view.run.text, own[SECOND], depth, steps, own["reference"])  # type: ignore[arg-type]
-    return similarity.page(model, view.run.model, found, link=view.address)
+    """The report of two texts."""
+    pair = view.own.get(QUERY) or view.run.text, view.own[SECOND]
+    return why.page(model, view.run.model, explain_score(model, *pair), pair, link=view.address)
 
 
 def _index(files: Mapping[str, Link]) -> str:

@@ -25,18 +25,23 @@ class DirectEffect:
     """Parts of `total`, the output times the direction, summed over tokens.
 
     heads [L, H], ffn [L]: of what each adds, an adapter with the FFN before it; attention_bias [L]: of W_O's bias;
-    embedding; norm_biases: of all norms together.
+    embedding; norms: of the bias of each norm, by its name.
     """
 
     heads: Tensor
     ffn: Tensor
     attention_bias: Tensor
     embedding: float
-    norm_biases: float
+    norms: dict[str, float]
     total: float
 
     def __repr__(self) -> str:
         return f"<DirectEffect of {self.heads.shape[0]} x {self.heads.shape[1]} heads: {self.total:.4g} in all>"
+
+    @property
+    def norm_biases(self) -> float:
+        """Of the biases of all norms together."""
+        return sum(self.norms.values())
 
     @property
     def sum(self) -> float:
@@ -65,18 +70,18 @@ def direct_effect(trace: Trace, towards: Tensor | Outcome | str, position: int |
     ffn, bias = torch.zeros(2, config.n_layers, dtype=torch.float64)
     embedding = 0.0
     if trace.encoder.final_norm is not None:
-        walk.through(trace.encoder.final_norm, trace.values["final_norm.input"])
+        walk.through("final_norm", trace.encoder.final_norm, trace.values["final_norm.input"])
     for layer in reversed(range(config.n_layers)):
         block = trace.encoder.block(layer)
         for part, _, update in reversed(list(sublayer_updates(trace, layer))):
             if not block.pre_norm and (norm := block.norm_of(part)) is not None:
-                walk.through(norm, trace.values[f"layers.{layer}.{part}_norm.input"])
+                walk.through(f"L{layer} {part}_norm", norm, trace.values[f"layers.{layer}.{part}_norm.input"])
             if part != "attention":
                 ffn[layer] += walk.along(update)
         heads[layer], bias[layer] = _of_attention(trace, layer, block, walk.direction)
         embedding += walk.along(trace.values[trace.entering(layer)] - (trace.streams[layer] if layer else 0.0))
     total = float((trace.output.double() * direction.double()).sum())
-    return DirectEffect(heads, ffn, bias, embedding, walk.biases, total)
+    return DirectEffect(heads, ffn, bias, embedding, walk.norms, total)
 
 
 class _Backwards:
@@ -84,16 +89,16 @@ class _Backwards:
 
     def __init__(self, direction: Tensor) -> None:
         self.direction = direction.double()
-        self.biases = 0.0
+        self.norms: dict[str, float] = {}
 
     def along(self, x: Tensor) -> float:
         """The part of x [T, D] along the direction."""
         return float((x.double() * self.direction).sum())
 
-    def through(self, norm: LayerNorm, x: Tensor) -> None:
+    def through(self, name: str, norm: LayerNorm, x: Tensor) -> None:
         """To the norm's input x [T, D]. The norm's bias is a part of its own."""
         if norm.bias is not None:
-            self.biases += float((self.direction * norm.bias.double()).sum())
+            self.norms[name] = float((self.direction * norm.bias.double()).sum())
         self.direction = before_norm(norm, x, self.direction)
 
 

@@ -87,6 +87,15 @@ class Collection(Shown):
         shares = np.nan_to_num(found.explained_variance_ratio_)  # equal texts have no variance at all
         return found.transform(vectors), shares
 
+    def on_plane(self, vector: np.ndarray) -> np.ndarray:
+        """A vector [E] of any norm above 0 in the plane of `plane`: float64 [2]. Raises EncoderError as `direction`."""
+        mean = self.vectors.mean(axis=0, dtype=np.float64)
+        points, _ = self.plane()
+        # The components from the points themselves: points = (vectors - mean) @ axes.
+        axes = np.linalg.lstsq(self.vectors - mean, points, rcond=None)[0]  # [E, 2]
+        found: np.ndarray = (self.direction(vector) - mean) @ axes
+        return found
+
 
 def direction(vector: np.ndarray, width: int, model: str) -> np.ndarray:
     """A query's vector [width] with norm 1, float32. model: the name of the model that made the other vectors. Raises

@@ -67,15 +67,7 @@ def late_interaction(model: TextEncoder, query: str, document: str) -> LateInter
 def token_vectors(model: TextEncoder, text: str, role: Role) -> tuple[tuple[str, ...], Tensor]:
     """The tokens of a text that count, and their vectors [T, E] in float32."""
     how = model.late or LateConfig()
-    before = model.prompts.get(role, "") if model.late is not None else ""
-    limit = (how.query_length if role == "query" else how.document_length) or model.max_embed_tokens
-    fill = how.n_query if role == "query" else 0
-    if fill and how.exact:
-        limit = fill
-    sentence = model.tokenize(before + text, max_tokens=limit)
-    n_own = len(sentence)
-    if fill > n_own:
-        sentence = _filled(model, how, sentence, fill)
+    sentence, n_own = _sentence(model, text, role)
     batch = model.tokenizer.batch([sentence], model.device)
     mask = torch.arange(len(sentence), device=model.device) < (len(sentence) if how.attends else n_own)
     with explain_out_of_memory(model.device, len(sentence)), torch.no_grad():
@@ -87,6 +79,39 @@ def token_vectors(model: TextEncoder, text: str, role: Role) -> tuple[tuple[str,
         x = torch.nn.functional.normalize(x, dim=-1)
     counts = _counting(model, how, sentence, role)
     return tuple(sentence.labels[place] for place in counts), x[counts]
+
+
+@dataclass(frozen=True, eq=False)
+class LateSide:
+    """A text as late interaction reads it. counts: the places of the tokens that count; n_own: its tokens, to which
+    others attend, before the filler; attends: whether tokens attend to the filler, too."""
+
+    sentence: Tokenized
+    counts: tuple[int, ...]
+    n_own: int
+    attends: bool
+    prompt: str
+
+
+def late_side(model: TextEncoder, text: str, role: Role) -> LateSide:
+    """A query or a document, tokenized and filled as the checkpoint says. Raises EncoderError as `token_vectors`."""
+    how = model.late or LateConfig()
+    sentence, n_own = _sentence(model, text, role)
+    prompt = model.prompts.get(role, "") if model.late is not None else ""
+    return LateSide(sentence, tuple(_counting(model, how, sentence, role)), n_own, how.attends, prompt)
+
+
+def _sentence(model: TextEncoder, text: str, role: Role) -> tuple[Tokenized, int]:
+    """A text with its prompt and filler, and its number of tokens without the filler."""
+    how = model.late or LateConfig()
+    before = model.prompts.get(role, "") if model.late is not None else ""
+    limit = (how.query_length if role == "query" else how.document_length) or model.max_embed_tokens
+    fill = how.n_query if role == "query" else 0
+    if fill and how.exact:
+        limit = fill
+    sentence = model.tokenize(before + text, max_tokens=limit)
+    n_own = len(sentence)
+    return (_filled(model, how, sentence, fill) if fill > n_own else sentence), n_own
 
 
 def _filled(model: TextEncoder, how: LateConfig, sentence: Tokenized, n_tokens: int) -> Tokenized:

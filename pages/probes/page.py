@@ -39,7 +39,7 @@ def main(view: View) -> None:
             else:
                 st.caption(_about(task))
     head.opened(view)
-    next_page("search", "Search")
+    next_page("texts", "Texts")
 
 
 def _about(task: Task) -> str:

@@ -22,15 +22,21 @@ FORMER: dict[str, tuple[str, dict[str, str]]] = {
     "patching": ("interventions", {"intervention": "patching"}),
     "prepost": ("pre_post", {}),
     "qkv": ("heads", {"view": "vectors"}),
+    "search": ("texts", {}),
+    "similarity": ("texts", {"search_for": "texts"}),
     "sound_attention": ("heads", {"view": "text"}),
     "start": ("model", {}),
     "steps": ("forward_pass", {}),
-    "token_search": ("search", {"search_for": "words"}),
+    "token_search": ("texts", {"search_for": "words"}),
     "worked_example": ("by_hand", {}),
 }
 
 #: What a former page showed where its address named nothing else.
-UNLESS_NAMED = {"forward_pass": {"step": "ids"}, "head_types": {"find": "roles"}}
+UNLESS_NAMED = {
+    "forward_pass": {"step": "ids"},
+    "head_types": {"find": "roles"},
+    "similarity": {"similar_to": "The dog stayed on the pavement because it was exhausted."},
+}
 #: Values that have another name on the page of now: former page -> former name, name.
 RENAMED = {"head_types": ("find", "all_heads")}
 #: The page that shows both norm placements.
@@ -39,8 +45,8 @@ BOTH = "pre_post"
 OF_MASKED = ("masked_words", "predict")
 #: Values of former pages that the page of now has no use for: a view with them opens without.
 DROPPED = frozenset(
-    "atlas_against block change_of cover cross_encoder hidden knock_out_query maps masked moved_norms order picture "
-    "points says second stage temperature third".split()
+    "atlas_against block change_of cover cross_encoder hidden knock_out_query maps masked moved_norms order path_steps "
+    "picture points says second stage temperature third token_a token_b vectors whole_words".split()
 )
 #: Values of parts that are gone: a view with one opens its page.
 GONE = frozenset({("find", "map")})

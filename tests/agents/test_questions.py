@@ -193,6 +193,21 @@ def ranked(model: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], None]
     return {"texts": TEXTS, "query": ["an animal"]}, check
 
 
+def alike(model: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], None]]:
+    a, b = encoder.load(model, device="cpu").embed(TEXTS[:2]).double().numpy()
+    cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+
+    def check(found: dict[str, Any]) -> None:
+        assert {row["what"] for row in found["rows"]} == {"pair"}
+        assert found["rows_in_all"] == len(found["rows"]) == len(TEXTS[0].split()) * len(TEXTS[1].split())
+        assert sum(row["value"] for row in found["rows"]) == pytest.approx(cosine, abs=1e-4)
+        assert float(NUMBER.findall(found["answer"])[0]) == pytest.approx(cosine, abs=1e-4)
+        link = read_link(found["view"])
+        assert (link.run.text, link.own["similar_to"]) == (TEXTS[0], TEXTS[1])
+
+    return {"texts": TEXTS[:2], "detail": True}, check
+
+
 ANSWERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "attends": ("what_a_token_attends_to", attended),
     "receives": ("what_a_token_attends_to", received),
@@ -208,6 +223,7 @@ ANSWERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "moved": ("norms_and_residual_stream", moved),
     "vectors": ("embed", embedded),
     "ranking": ("which_texts_are_nearest", ranked),
+    "alike": ("why_two_texts_are_alike", alike),
 }
 
 
@@ -230,7 +246,9 @@ def test_an_answer_is_the_engines_and_the_command_lines(case: str, model: str, c
 
 
 @pytest.mark.slow("runs the Python lines of each question")
-@pytest.mark.parametrize("case", ["attends", "entropy", "ablation", "sublayers", "stream", "vectors", "ranking"])
+@pytest.mark.parametrize(
+    "case", ["attends", "entropy", "ablation", "sublayers", "stream", "vectors", "ranking", "alike"]
+)
 def test_the_python_lines_of_an_answer_run(case: str):
     name, made = ANSWERS[case]
     given, _ = made("twin-pre")
@@ -302,6 +320,7 @@ def test_the_transcript_is_read():
         ("embed", {"texts": ["a"], "model": "org/name"}, "minilm"),
         ("embed", {"texts": ["a"], "device": "cuda"}, "device"),
         ("which_texts_are_nearest", {"texts": ["a"], "query": ["b"], "k": 0}, "1"),
+        ("why_two_texts_are_alike", {"texts": ["a"]}, "2"),
         ("do_two_models_agree", {"texts": ["a"], "first": "minilm", "second": "minilm"}, "2"),
         ("what_a_term_means", {"term": "rutabaga"}, "glossary"),
         ("picture", {"of": "everything"}, "one of"),

@@ -25,7 +25,7 @@ WITH_MAP = [
     f"/contribution?beyond=plane&{SENTENCE}", f"/positions?{SENTENCE}", f"/norms?{SENTENCE}",
     f"/positions?positions_part=encoding&{SENTENCE}", f"/interventions?{SENTENCE}", f"/feed_forward?{SENTENCE}",
     f"/interventions?intervention=patching&{SENTENCE}", f"/pre_post?{SENTENCE}",
-    "/predict?model=digit-words&predict=caption", f"/similarity?{SENTENCE}", "/search",
+    "/predict?model=digit-words&predict=caption", f"/texts?{SENTENCE}&explain=pairs", "/texts?explain=map",
 ]  # fmt: skip
 LEAST = (900, 520)
 #: Pages whose map is measured on a larger screen too.

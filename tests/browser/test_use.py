@@ -1,4 +1,4 @@
-"""Sentence similarity in a real Chromium: a click on a cell, and work that is cancelled and begun again."""
+"""Probes and Head types in a real Chromium: a file is probed, and a head of an atlas is clicked."""
 
 from __future__ import annotations
 
@@ -19,28 +19,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow("long work on further pages,
 
 A, B = "The+cat+sat+on+the+mat", "A+kitten+rested+on+a+rug"
 LONG = "+".join(["word"] * 100)
-
-
-def test_a_cell_is_clicked_and_long_work_is_cancelled(visit: Callable[..., Page]) -> None:
-    page = visit(f"/similarity?text={A}&similar_to={B}&path_steps=8", width=1366, height=768)
-    page.get_by_role("columnheader", name="The check").wait_for()
-    select_cell(page, 0, 2, 2, 8)
-    wait_for_query(page, token_a="2")
-    wait_for_query(page, token_b="2")
-    answer = page.get_by_text(re.compile("^cat – kitten: "))
-    expect(answer).to_be_in_viewport()
-    expect(answer).to_contain_text("1st of 64")
-    check_width(page)
-
-    field = page.get_by_role("textbox", name="Sentence B")
-    field.fill(LONG.replace("+", " "))
-    field.press("Enter")
-    page.get_by_role("button", name="Compute the map").click()
-    page.get_by_text(re.compile(r"Steps on the path: \d+")).wait_for()
-    page.get_by_role("button", name="Cancel").click()
-    page.get_by_role("button", name="Compute the map").wait_for()
-    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
-    settle(page)
 
 
 def test_a_file_is_probed_and_a_point_is_clicked(visit: Callable[..., Page]) -> None:

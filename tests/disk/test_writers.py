@@ -37,7 +37,7 @@ OTHERWISE = {
     "encoder/cli/serve.py": 1,  # the settings of nginx, in a temporary folder
     "encoder/corpus/staging.py": 1,  # an unfinished build: its lock
     "encoder/checkpoints/weights.py": 1,  # a sentence
-    "pages/search/of_texts.py": 1,  # bytes
+    "pages/texts/plane.py": 1,  # bytes
     "encoder/export/report.py": 1,  # bytes
     "encoder/search/collection.py": 1,  # bytes
     "encoder/documents/csv_file.py": 1,  # text of a table

@@ -122,7 +122,7 @@ def test_a_lesson_opens_with_the_whole_model_and_ends_in_the_readers_words(name:
 def test_old_numbers_and_addresses_of_lessons_and_steps_stay() -> None:
     good, broken = library.lessons()
     assert broken == []
-    assert [one.label for one in good] == ["1", "2", "3", "3b", *map(str, range(4, 15))]
+    assert [one.label for one in good] == ["1", "2", "3", "3b", *map(str, range(4, 16))]
     titles = {(one.name, number): step.title for one in good for number, step in one.numbered()}
     assert titles["03-one-weight-by-hand", 4] == "A row of weights"
     assert titles["04-heads", 2] == "The next token"

@@ -23,7 +23,7 @@ from tests.pages.apps import assert_well, noted, sentences, visit, words, writte
 
 #: Pages that show the causal encoder of text. Those that need the head of another model are tested with theirs.
 PAGES = ("heads", "contribution", "positions", "norms", "feed_forward", "model",
-         "pre_post", "similarity")  # fmt: skip
+         "pre_post", "texts")  # fmt: skip
 
 
 def opened(**query: str) -> AppTest:

@@ -502,6 +502,7 @@ def test_a_page_has_one_name_in_the_bar_its_title_and_its_address() -> None:
     for call in calls:
         folder, title, _, _, *short = (ast.literal_eval(value) for value in call.args)
         address = re.sub(r"[-/ ]", "_", title.lower()).removesuffix("_norm")
-        assert folder == "similarity" or (not short and (address == folder or folder == "training")), title
+        assert not short, title
+        assert address == folder or folder == "training", title
     assert visit("by_hand").title[0].value == "By hand"
     assert visit("pre_post", model="twin-pre").title[0].value == "Pre/post-norm"

@@ -157,7 +157,7 @@ NAMING_WORKS = [
     ("positions", {}, ()), ("norms", {"norm_part": "others"}, ()),
     ("feed_forward", {}, ()), ("interventions", {}, ("connections",)),
     ("interventions", {"intervention": "patching"}, ()),
-    ("pre_post", {}, ()), ("training", {}, ()), ("similarity", SHORT, ("late",)),
+    ("pre_post", {}, ()), ("training", {}, ()), ("texts", SHORT, ()),
     ("predict", {"model": "twin-post", "text": "the [MASK] sat"}, ()), ("by_hand", {}, ()),
 ]  # fmt: skip
 

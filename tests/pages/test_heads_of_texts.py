@@ -1,4 +1,4 @@
-"""SPLADE's words and answers on Predict, MaxSim on Similarity, alignments on Heads."""
+"""SPLADE's words and answers on Predict, MaxSim on Texts, alignments on Heads."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Callable
 import pytest
 
 import encoder
-from encoder import classify, similarity
+from encoder import classify
 from encoder.measure.head_alignment import read_pairs, score_heads
 from pages.base.access import visitors
-from pages.components.lazy import KEY
 from pages.core.view.view import FIRST_SENTENCE
 from pages.heads.params import EXAMPLE_PAIRS
 from tests.load.conftest import checkpoint as checkpoint  # a fixture
@@ -40,27 +39,6 @@ def test_answers(checkpoint: Callable, monkeypatch: pytest.MonkeyPatch):
     alone = visit("predict", model="other", source=str(pair.folder), text=question, predict="answer")
     assert "passage" in sentences(alone)
     assert "question-answering head" in sentences(visit("predict", model="minilm", predict="answer"))
-
-
-@pytest.mark.slow("scores two texts token by token, alone and on a page")
-def test_late_interaction():
-    from streamlit.testing.v1 import AppTest
-    from streamlit.util import calc_hash
-
-    from tests.conftest import ROOT
-    from tests.pages.apps import PATIENCE
-
-    model = encoder.load("minilm", device="cpu")
-    texts = "The cat sat", "A kitten rested"
-    found = similarity.late_interaction(model, *texts)
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
-    app.session_state[f"{KEY}late"] = True
-    app.query_params["text"], app.query_params["similar_to"] = texts
-    app._page_hash = calc_hash("similarity")
-    app.run()
-    assert_well(app)
-    assert f"{found.score:.3f}" in words(app)
-    assert "not trained" in words(app)
 
 
 def test_an_alignment():

@@ -291,7 +291,7 @@ LONG = "the old cat sleeps near a green river " * 6
     ("page", "query", "button"),
     [
         ("probes", {}, "probes:begin"),
-        ("similarity", {"text": LONG, "similar_to": LONG + "end"}, "similarity:begin"),
+        ("texts", {"query": LONG, "similar_to": LONG + "end", "explain": "pairs"}, ""),
         ("contribution", {"text": 3 * LONG, "beyond": "deletion"}, "deletion:run"),
         ("training", {"train_part": "gradients"}, ""),
         ("interventions", {"intervention": "ablation", "text": "seven grey cats"}, ""),

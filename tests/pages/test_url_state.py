@@ -283,8 +283,8 @@ def test_a_value_of_a_link_does_not_come_back_after_it_was_changed() -> None:
     def page() -> None:
         import streamlit as st
 
-        from pages.search.params import Params
         from pages.state.url_state import state
+        from pages.texts.params import Params
 
         state.begin()
         if st.session_state.get("shown"):

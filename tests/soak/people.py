@@ -221,9 +221,9 @@ class Trainer(Person):
 
 
 class Uploader(Person):
-    """A file of texts on the page Search; the session keeps it while other pages are visited."""
+    """A file of texts on the page Texts; the session keeps it while other pages are visited."""
 
-    page, values = "search", {"search_in": "file"}
+    page, values = "texts", {"search_in": "file"}
 
     async def act(self) -> None:
         """Upload, search, leave the page, come back."""
@@ -240,7 +240,7 @@ class Uploader(Person):
             return
         self._check(wanted)
         if await self.does("another page", lambda: visitor.go("heads")) and await self.does(
-            "another page", lambda: visitor.go("search")
+            "another page", lambda: visitor.go("texts")
         ):
             self._check(wanted)
 

@@ -17,6 +17,7 @@ from encoder.cli import effects, heads, running, texts
 from encoder.cli.agents import glossary
 from encoder.cli.agents.answer import Answer
 from encoder.cli.agents.asking import LONGEST, Reply, ask, check, option_of, schema_of
+from encoder.export import why as export_why
 from encoder.run import ModelSpec, Place, Run, Text
 from encoder.run.address import Link
 from encoder.run.code import model_lines, python_lines
@@ -48,13 +49,17 @@ class Tool:
     answer: Callable[[Reply], tuple[Sequence[Mapping[str, Any]], str]]
     units: Mapping[str, str]
     limit: str
-    #: The page of the app that shows it, and its own values.
+    #: The page of the app that shows it, and its own values, with these arguments.
     page: str = "heads"
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Callable[[Mapping[str, Any]], dict[str, str]] = lambda _: {}
     #: Python lines after those that make `model` and `trace`.
     lines: Callable[[Mapping[str, Any]], str] = lambda _: ""
     #: Options that are always given.
     always: Mapping[str, Any] = field(default_factory=dict)
+    #: Options that are made of several arguments, or of parts of one; they replace those of the same name.
+    made: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}
+    #: How many texts it is about; 0: any number.
+    n_texts: int = 0
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -66,6 +71,8 @@ class Tool:
                 own[name] = own[name]["items"] | {"description": own[name]["description"], "minLength": 1}
             elif own[name].get("type") == "array":
                 own[name]["minItems"] = 1
+        if self.n_texts:
+            own["texts"] |= {"minItems": self.n_texts, "maxItems": self.n_texts}
         return {
             "type": "object",
             "properties": {"model": MODEL, **own, "detail": DETAIL},
@@ -84,7 +91,7 @@ class Tool:
             self.units,
             self.limit,
             reply.facts,
-            Link(self.page, run, {**self.values}).address,
+            Link(self.page, run, self.values(given)).address,
             self._python(run, given),
             reply.line,
         )
@@ -101,7 +108,7 @@ class Tool:
             running.COMMANDS[self.command],
             self.function,
             given.get("model", "minilm"),
-            {**options, **self.always},
+            {**options, **self.made(given), **self.always},
             root,
         )
 
@@ -176,7 +183,19 @@ def _ranked(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
 
 
 def _alike(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
-    return reply.rows, f"{reply.result.name}."
+    words = _strongest([row for row in reply.rows if row["what"] == "word"], "value")
+    pairs = _strongest([row for row in reply.rows if row["what"] == "pair"], "value")
+    largest = ", ".join(f"{row['name']}: {row['value']:+.3g}" for row in pairs[:3])
+    parts = f" Largest of the {len(pairs)} pairs of words that add up to it: {largest}." if pairs else ""
+    lost = ", ".join(f"“{row['name']}”: {row['value']:+.3g}" for row in words[:3])
+    without = f" What it loses without a word: {lost}." if words else ""
+    return pairs or words, f"{reply.result.name}.{parts}{without}"
+
+
+def _pair_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The first text as the query of the command, the second one as its only text."""
+    first, second = given["texts"]
+    return {"query": first, "text": [second]}
 
 
 def _effect_lines(given: Mapping[str, Any]) -> str:
@@ -208,7 +227,7 @@ TOOLS: dict[str, Tool] = {
             _attended,
             {"weight": "attention weight, 0 to 1; the weights of one query sum to 1", "position": "from 0"},
             "A weight says what is fetched, not what it changes: ask what_changes_without_a_part for that.",
-            values={"view": "text"},
+            values=lambda _: {"view": "text"},
             lines=lambda given: f"weights = trace.attention({given['layer']}, {given['head']})",
             always={"view": "text"},
         ),
@@ -223,7 +242,7 @@ TOOLS: dict[str, Tool] = {
             _measured,
             HEADS | {"types": "types of the head on this text"},
             "One text shows one case: a type is a description of these weights, not of what the head is for.",
-            values={"all_heads": "table"},
+            values=lambda _: {"all_heads": "table"},
             lines=lambda _: "table = encoder.measure.heads(trace).table()",
         ),
         Tool(
@@ -264,7 +283,7 @@ TOOLS: dict[str, Tool] = {
             _embedded,
             {"v0": "component 0, and so on; without a unit"},
             "Vectors of two models cannot be compared with each other.",
-            page="search",
+            page="texts",
             lines=lambda given: f"vectors = model.embed({given['texts']!r})",
         ),
         Tool(
@@ -277,21 +296,25 @@ TOOLS: dict[str, Tool] = {
             _ranked,
             {"cosine": "-1 to 1", "rank": "from 1"},
             "How large a cosine is for unrelated texts differs from model to model.",
-            page="search",
+            page="texts",
             lines=_search_lines,
         ),
         Tool(
             "why_two_texts_are_alike",
-            "Why are two texts alike? Their cosine, and the pairs of tokens that make it.",
-            "similarity",
-            texts.similarity,
+            "Why are two texts alike? The score, pairs of words that add up to it, and what it loses without a word.",
+            "why",
+            texts.why,
             {"texts": "text", "norm": "norm"},
             ("texts",),
             _alike,
-            {"value": "part of the cosine"},
-            "The parts add up to the number that `assumptions` names.",
-            page="similarity",
-            lines=lambda given: f"found = encoder.similarity.attribute(model, *{given['texts']!r})",
+            {"value": "part of the score, of a pair; what the score loses, of a word"},
+            "The split among pairs averages over texts with words left out, which nobody would write. What the score "
+            "loses without a word is measured, and need not add up to the score.",
+            page="texts",
+            values=lambda given: {"similar_to": given["texts"][1]},
+            lines=lambda given: export_why.explained_lines(*given["texts"]),
+            made=_pair_options,
+            n_texts=2,
         ),
     )
 }

@@ -46,7 +46,7 @@ LINK_TEXT = Limit("characters of a text in a link", 4_000)
 SESSION_FILES = Limit("uploaded files of a session", 128_000_000, "bytes")
 ALL_FILES = Limit("uploaded files of all sessions, with those on their way", 1_000_000_000, "bytes")
 
-SEARCH_FILE = Limit("a file of texts on the page Search", 10_000_000, "bytes", own=50_000_000)
+SEARCH_FILE = Limit("a file of texts on the page Texts", 10_000_000, "bytes", own=50_000_000)
 SEARCH_TEXTS = Limit("texts that are searched", 10_000, own=200_000)
 SEARCH_CHARACTERS = Limit("characters of a text that is searched", 2_000)
 DIAGNOSE_FILE = Limit("a file of vectors on the page Diagnose", 10_000_000, "bytes", own=200_000_000)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from encoder import EncoderError, Trace, causal
+from encoder import EncoderError, Trace, causal, scores
 from encoder.edits import AblateHead, Edit
 from encoder.explain import cost as costs
 from encoder.explain.arithmetic import cosine
@@ -355,6 +355,32 @@ def _config(look: Look, field: str) -> float:
     if not isinstance(value, int):
         raise QuestionError(f"No number “{field}” in this model's configuration.")
     return value
+
+
+# --- the score of two texts ------------------------------------------------------------------------------------------
+
+
+@_quantity()
+def _word_effect(look: Look, other: str, word: str) -> float:
+    """What the score with another text loses without a word of this text."""
+    words = scores.explain_score(look.loaded, look.trace.source.text, other).words_a
+    return words[_word([one.word for one in words], word)].effect
+
+
+@_quantity()
+def _pair_share(look: Look, other: str, word: str, its_word: str) -> float:
+    """What a word of the text and a word of another text add to the cosine of the two texts."""
+    why = scores.explain_score(look.loaded, look.trace.source.text, other)
+    a, b = (list(side.labels) for side in why.source.sides)
+    return float(why.pairs[_word(a, word), _word(b, its_word)])
+
+
+def _word(words: list[str], word: str) -> int:
+    """The place of a word. Raises QuestionError."""
+    folded = [one.casefold() for one in words]
+    if word.casefold() not in folded:
+        raise QuestionError(f"No word “{word}” in this text. Its words: {', '.join(words)}.")
+    return folded.index(word.casefold())
 
 
 # --- what a decoder writes; `at` counts the tokens of the output from 0 -----------------------------------------------

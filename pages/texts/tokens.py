@@ -18,8 +18,8 @@ from pages.core.inputs import chosen_input
 from pages.core.view import View, ViewParams, first_view, selection
 from pages.core.widgets import Export, title
 from pages.core.words import errors_said, number, opening, plain, token_names
-from pages.search.params import TARGETS, TokenParams
 from pages.state import controlled, links, state
+from pages.texts.params import TARGETS, TokenParams
 
 #: Words that are buttons; those of a longer text are a list. Tokens that are found.
 BUTTONS, FOUND = 48, 10

@@ -1,47 +1,109 @@
-"""Search under AppTest: hits are the engine's, a head filters words, broken lines are named, texts stay private."""
+"""Texts under AppTest: numbers are the engine's, a head filters words, broken lines are named, texts stay private."""
 
 from __future__ import annotations
 
 import types
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import encoder
-from encoder import corpus, search
+from encoder import corpus, search, texts
 from encoder.errors import EncoderError
 from encoder.measure import telling
+from encoder.run import ModelSpec
 from pages.base.access import limits
 from pages.core.inputs import kept_file
-from pages.core.stores import cache
-from pages.search import sources
-from tests.pages.apps import assert_well, exported, labels, press, sentences, visit, written
+from pages.core.stores import cache, model_store
+from pages.core.words import number
+from pages.state import former
+from pages.texts import sources
+from tests.pages.apps import assert_well, exported, labels, press, sentences, visit, words, written
 
 LINES = sources.EXAMPLE.splitlines()
+QUERY = "an animal that naps"
 TEXT = "The old dog sat in the garden."
 
 
-@pytest.mark.slow("computes the vectors of a collection twice")
-def test_the_nearest_lines_are_found_and_open_their_similarity(minilm: encoder.TextEncoder):
-    app = visit("search", query="an animal that naps")
+def ranks(app: AppTest) -> list[str]:
+    """The labels of the ranking's buttons, the first rank first."""
+    return [button.label for button in app.button if str(button.key).startswith("texts:rank:")]
+
+
+def test_every_text_has_its_rank_and_a_click_selects_it(minilm: encoder.TextEncoder):
+    app = visit("texts", query=QUERY)
     assert_well(app)
-    collection = search.embed(minilm, LINES)
-    hits = search.nearest(collection, minilm, "an animal that naps", 8)
-    shown = [element.value for element in app.markdown if element.value[:1].isdigit()]
-    assert len(shown) == 8
-    for (place, _), line in zip(hits, shown, strict=True):
-        assert LINES[place] in line.replace("\\", "")
-    app.button(key="search:why:2").click().run()
+    ranking = texts.rank(minilm, QUERY, search.embed(minilm, LINES))
+    assert len(ranks(app)) == len(LINES), "no text is left out"
+    for one, label in zip(ranking.rows, ranks(app), strict=True):
+        assert label.startswith(f"{one.rank}. **{number(one.score)}**")
+    why = encoder.explain_score(minilm, QUERY, LINES[ranking.rows[0].place])
+    strongest = max((*why.words_a, *why.words_b), key=lambda word: word.effect)
+    assert f"**{strongest.word}** +{number(strongest.effect)}" in words(app)
+    last = ranking.rows[-1]
+    app.button(key=f"texts:rank:{last.place}").click().run()
     assert_well(app)
-    assert app.query_params["text"] == "an animal that naps"
-    assert app.query_params["similar_to"] == LINES[hits[1][0]]
+    assert app.query_params["text_place"] == [str(last.place)] or app.query_params["text_place"] == str(last.place)
+    assert f"rank **{last.rank}** of {len(LINES)}" in written(app)
+
+
+@pytest.mark.parametrize("part", ["pairs", "circuit"])
+def test_what_is_split_adds_up_to_the_number_on_the_page(part: str, minilm: encoder.TextEncoder):
+    app = visit("texts", query=QUERY, explain=part, similar_to="My cat sleeps.")
+    assert_well(app)
+    score = number(encoder.explain_score(minilm, QUERY, "My cat sleeps.").score, 4)
+    said = next(element.value for element in app.markdown if element.value.startswith("Sum of all"))
+    assert said.count(f"**{score}**") == 2
+
+
+def test_a_miss_two_hits_and_all_hits_are_the_engines(minilm: encoder.TextEncoder):
+    ranking = texts.rank(minilm, QUERY, search.embed(minilm, LINES))
+    place, other = ranking.rows[3].place, ranking.rows[0].place
+    app = visit("texts", query=QUERY, explain="missed", text_place=str(place))
+    assert_well(app)
+    missed = texts.why_not_found(minilm, ranking, place)
+    assert app.dataframe[1].value["Score"].tolist() == pytest.approx([one.score for one in missed.edits[:12]], abs=1e-5)
+    app = visit("texts", query=QUERY, explain="two", text_place=str(place))
+    assert_well(app)
+    two = texts.compare(minilm, ranking, place, other)
+    assert app.dataframe[0].value["Difference"].sum() == pytest.approx(two.first.score - two.second.score, abs=1e-5)
+    app = visit("texts", query=QUERY, explain="hits")
+    assert_well(app)
+    assert app.dataframe[0].value["Rank"].tolist() == [one.rank for one in ranking.rows[:10]]
+
+
+def test_places_of_a_long_text_and_the_map(minilm: encoder.TextEncoder):
+    long = " ".join(f"The {word} is in room {at}." for at, word in enumerate("kettle lamp chair door rug".split()))
+    app = visit("texts", query=QUERY, explain="long", similar_to=long)
+    assert_well(app)
+    assert number(texts.position_sensitivity(minilm, long).index, 2) in words(app)
+    assert_well(visit("texts", query=QUERY, explain="map"))
+
+
+def test_a_marked_match_gives_the_lowest_score_of_a_match():
+    app = visit("texts", query=QUERY)
+    app.button(key="texts:match").click().run()
+    assert_well(app)
+    assert "Lowest score of a match" in written(app)
+    assert app.button(key="texts:match").label == "Not a match"
+
+
+def test_old_addresses_open_the_page_with_the_same_values():
+    old = {"text": "A cat", "similar_to": "A dog", "vectors": "6", "path_steps": "8", "token_a": "1"}
+    assert former.current({"page": "similarity", **old}) == {
+        "page": "texts", "search_for": "texts", "text": "A cat", "similar_to": "A dog",
+    }  # fmt: skip
+    found = former.current({"page": "token_search", "text": "A cat"})
+    assert found == {"page": "texts", "search_for": "words", "text": "A cat"}
+    assert former.current({"page": "search", "search_in": "wordnet"})["search_in"] == "wordnet"
 
 
 def test_broken_lines_are_named_and_the_rest_is_searched():
-    app = visit("search")
+    app = visit("texts")
     app.text_area(key="search:lines").set_value("one\n" + "x" * 2_001 + "\n\nthree").run()
     assert_well(app)
     assert "Left out: 1" in sentences(app)
-    assert len([element for element in app.markdown if element.value[:1].isdigit()]) == 2
+    assert len(ranks(app)) == 2
     app.text_area(key="search:lines").set_value(" ").run()
     assert app.error
     assert not app.exception
@@ -65,7 +127,7 @@ def test_a_file_of_any_format_is_searched(name: str):
 
 
 def test_a_query_stays_where_the_server_has_lost_the_file():
-    app = visit("search", search_in="file", query="water")
+    app = visit("texts", search_in="file", query="water")
     assert_well(app)
     field = next(one for one in app.text_input if one.label == "Query")
     assert field.value == "water"
@@ -75,14 +137,14 @@ def test_a_query_stays_where_the_server_has_lost_the_file():
 
 def test_many_texts_wait_for_a_click_and_stay_in_the_session(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sources, "AT_ONCE", 100)
-    app = visit("search")
+    app = visit("texts")
     app.text_area(key="search:lines").set_value("\n".join(f"mine only {n}" for n in range(120))).run()
     assert_well(app)
     press(app, "Embed the texts")
     assert_well(app)
     assert "mine only" in written(app)
     assert not any("mine only" in str(key) for key in cache._STORE._entries)
-    assert "mine only" not in written(visit("search"))
+    assert "mine only" not in written(visit("texts"))
 
 
 def test_a_collection_of_another_model_is_refused(minilm: encoder.TextEncoder):
@@ -103,12 +165,12 @@ def test_wordnets_examples_wait_for_a_click(monkeypatch):
 
     monkeypatch.setattr(sources, "AT_ONCE", 100)
     monkeypatch.setattr(probe, "examples", lambda: probe.bundled("pos").texts[:150])
-    app = visit("search", search_in="wordnet", query="water")
+    app = visit("texts", search_in="wordnet", query="water")
     assert_well(app)
     press(app, "Embed the texts")
     assert_well(app)
-    assert len([element for element in app.markdown if element.value[:1].isdigit()]) == 8
-    assert_well(visit("search", search_in="wordnet", query="fire"))  # computed for every visitor
+    assert len(ranks(app)) == 100
+    assert_well(visit("texts", search_in="wordnet", query="fire"))  # computed for every visitor
 
 
 def test_the_hits_are_those_of_the_engine(minilm: encoder.TextEncoder) -> None:
@@ -116,7 +178,7 @@ def test_the_hits_are_those_of_the_engine(minilm: encoder.TextEncoder) -> None:
     tokens = corpus.load_tokens(atlas, 6)
     trace = minilm.trace(TEXT)
     vector = corpus.token_vector(trace, 6, 3)
-    app = visit("search", search_for="words", text=TEXT, i="3")
+    app = visit("texts", search_for="words", text=TEXT, i="3")
     assert_well(app)
     hits = tokens.nearest(vector, 10)
     assert f"**{hits[0].cosine:.3f}**; the same token: {sum(hit.token == 'dog' for hit in hits)} of 10" in written(app)
@@ -134,7 +196,7 @@ def test_the_hits_are_those_of_the_engine(minilm: encoder.TextEncoder) -> None:
     assert names["hits"] == hits
     where = corpus.Behaves(2, 11, "previous", 0.6)
     app = visit(
-        "search",
+        "texts",
         search_for="words",
         text=TEXT,
         i="3",
@@ -158,26 +220,25 @@ def test_the_hits_are_those_of_the_engine(minilm: encoder.TextEncoder) -> None:
 
 def test_what_cannot_be_searched_is_said() -> None:
     app = visit(
-        "search", search_for="words", text=TEXT, i="3", token_target="previous", token_least="1", layer="5", head="0"
+        "texts", search_for="words", text=TEXT, i="3", token_target="previous", token_least="1", layer="5", head="0"
     )
     assert_well(app)
     assert "filter" in sentences(app)
-    app = visit("search", search_for="words", text=TEXT, atlas="twin-pre", i="0", token_layer="99")
+    app = visit("texts", search_for="words", text=TEXT, atlas="twin-pre", i="0", token_layer="99")
     assert_well(app)
     assert "twin-pre" in sentences(app)
-    app = visit("search", search_for="words", text="", i="0")
+    app = visit("texts", search_for="words", text="", i="0")
     assert_well(app)
-    app = visit("search", search_for="words", text="dog " * 60, token_layer="2")
+    app = visit("texts", search_for="words", text="dog " * 60, token_layer="2")
     assert_well(app)
     assert app.selectbox[-1].options
 
 
 def test_search_opens_on_the_readers_own_input(minilm: encoder.TextEncoder) -> None:
-    app = visit("search", text=TEXT)
+    app = visit("texts", text=TEXT)
     (place, _), *_ = search.nearest(search.embed(minilm, LINES), minilm, TEXT, 1)
-    shown = [element.value for element in app.markdown if element.value.startswith("1. ")]
-    assert LINES[place] in shown[0].replace("\\", "")
-    app = visit("search", search_for="words")
+    assert LINES[place] in ranks(app)[0].replace("\\", "")
+    app = visit("texts", search_for="words")
     assert_well(app)
     chosen = next(group for group in app.get("button_group") if group.key == "search:token").value
     assert minilm.trace(app.text_area(key="view:text").value).tokens[chosen] not in telling.PRONOUNS | telling.GRAMMAR
@@ -185,7 +246,18 @@ def test_search_opens_on_the_readers_own_input(minilm: encoder.TextEncoder) -> N
 
 
 def test_a_model_without_an_atlas_gives_way_to_the_bundled_one() -> None:
-    app = visit("search", search_for="words", text=TEXT, model="scratch")
+    app = visit("texts", search_for="words", text=TEXT, model="scratch")
     assert_well(app)
     assert "Tokens compared" in written(app)
     assert app.selectbox(key="view:model").value == "scratch"
+
+
+@pytest.mark.parametrize(("page", "name"), [("texts", "similar_to"), ("texts", "query")])
+def test_a_text_that_no_server_splits_is_refused_in_a_sentence(
+    page: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = model_store.model(ModelSpec()).tokenizer
+    monkeypatch.setattr(tokenizer, "most_characters", 1_000)
+    app = visit(page, **{"text": TEXT, name: "so many words " * 100})
+    assert "1,400" in sentences(app)
+    assert not app.exception

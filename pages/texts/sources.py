@@ -12,14 +12,13 @@ from encoder.search import Collection, Limits
 from encoder.trace import gradual
 from pages.base.access import limits
 from pages.base.work import long_work
-from pages.base.work.compute_turns import TURNS
 from pages.components.lazy import expander
 from pages.core.inputs import kept_file
 from pages.core.stores import results
 from pages.core.view import View
 from pages.core.words import about
-from pages.search.params import SOURCES, Params
 from pages.state import state
+from pages.texts.params import SOURCES, Params
 
 #: Numbers of a vector that a file of vectors has room for, and bytes of its header.
 WIDTH, HEADER = 800, 1_000_000
@@ -98,12 +97,6 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
 
     ask = "" if n_texts <= AT_ONCE else f"{n_texts:,} texts: {view.loaded.name} processes each of them once."
     return results.of_work("search", what, work, label="Embed the texts", ask=ask, own=not given.is_bundled, most=1)
-
-
-def nearest(view: View, found: Collection, query: str, k: int) -> list[tuple[int, float]]:
-    """The nearest texts. The query stays in this session, too."""
-    with TURNS.turn():
-        return search.nearest(found, view.loaded, query, k)
 
 
 def say_limits() -> None:

@@ -1,18 +1,32 @@
-"""The values of the page “Search” in the address. The texts are the reader's own and stay out of it."""
+"""The values of the page “Texts” in the address. A collection is the reader's own and stays out of it."""
 
 from pages.state import Param, choice, flag, number, state, string, whole_number
 
 KINDS = {"texts": "Texts", "words": "Words"}
 SOURCES = {"lines": "Lines", "wordnet": "WordNet’s examples", "file": "A file", "saved": "A saved collection"}
+#: What is shown of the selected text, in the order of the questions.
+PARTS = {
+    "words": "Words", "pairs": "Pairs", "circuit": "Circuit", "two": "Two hits", "missed": "Why not found?",
+    "hits": "All hits", "long": "Places", "map": "Map",
+}  # fmt: skip
 
 
 @state.register
 class Params:
-    """What is searched, where texts come from, the query ("": the reader's sentence)."""
+    """What is searched, where texts come from, the query ("": the reader's sentence), and what is shown of which text.
+
+    similar_to: a text to compare with the query that is in no collection; place, against: of the selected text and of
+    the one next to it, None: the first and the second hit; matches: places that the user marked, with commas.
+    """
 
     kind: Param[str] = choice("texts", KINDS, url="search_for")
     source: Param[str] = choice("lines", SOURCES, url="search_in")
     query: Param[str] = string(url="query")
+    similar_to: Param[str] = string(url="similar_to")
+    part: Param[str] = choice("words", PARTS, url="explain")
+    place: Param[int | None] = whole_number(None, url="text_place")
+    against: Param[int | None] = whole_number(None, url="text_against")
+    matches: Param[str] = string(url="text_matches")
 
 
 #: What a token of the corpus attends to, in the open head.

@@ -1,0 +1,51 @@
+"""Is this score much? Its place among random pairs of a collection.
+
+Shapes: N texts, E width of a vector.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from encoder.errors import EncoderError
+from encoder.search.collection import Collection
+
+#: Random pairs of different texts. The standard error of a percentile is at most 0.5 points.
+PAIRS = 10_000
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a score is among random pairs. percentile: the share of pairs with a lower score, 0 to 100, ties counted
+    half; low, high: between these are 90% of the pairs; median; n_pairs: pairs that were drawn."""
+
+    percentile: float
+    low: float
+    median: float
+    high: float
+    n_pairs: int
+
+
+def random_cosines(collection: Collection, seed: int = 0) -> np.ndarray:
+    """The cosines of PAIRS random pairs of different texts, or of all pairs where there are fewer: float64 [n], sorted.
+
+    Raises EncoderError for fewer than 2 texts.
+    """
+    n_texts = len(collection)
+    if n_texts < 2:
+        raise EncoderError("Random pairs need at least 2 texts: add some to the collection.")
+    if n_texts * (n_texts - 1) // 2 <= PAIRS:
+        first, second = np.triu_indices(n_texts, k=1)
+    else:
+        draw = np.random.default_rng(seed)
+        first = draw.integers(0, n_texts, PAIRS)
+        second = (first + draw.integers(1, n_texts, PAIRS)) % n_texts
+    found: np.ndarray = np.einsum("ne,ne->n", collection.vectors[first], collection.vectors[second], dtype=np.float64)
+    return np.sort(found)
+
+
+def place(score: float, cosines: np.ndarray) -> Place:
+    """The place of a score among sorted cosines [n]."""
+    below, upto = np.searchsorted(cosines, score, "left"), np.searchsorted(cosines, score, "right")
+    low, median, high = np.quantile(cosines, (0.05, 0.5, 0.95))
+    return Place(100 * float(below + upto) / 2 / len(cosines), float(low), float(median), float(high), len(cosines))

@@ -1,0 +1,203 @@
+"""One side of a comparison: an input whose parts can be left out, each in its place, many at once.
+
+A part is left out by what the model can hide: its tokens are not attended to and are not pooled, as padding is. The
+other tokens keep their positions and vectors of input, and special tokens stay. So a text with everything left out is
+the model's empty text.
+
+Shapes: n variants, G parts, T tokens, D d_model, E width of a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from encoder.encoders.named import NamedEncoder
+from encoder.encoders.signal import SignalEncoder
+from encoder.encoders.text import TextEncoder
+from encoder.errors import EncoderError
+from encoder.inputs.text import Tokenized, readable
+from encoder.model.device import explain_out_of_memory
+from encoder.scores.parts import Level, Part, cut_at, parts
+
+#: Tokens that are run at a time.
+TOKENS_AT_ONCE = 2048
+#: A picture or a sound is divided into at most so many parts.
+REGIONS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """An input and its parts. level: what a part is; keep masks are bool [n, G], True for a part that stays."""
+
+    model: Any
+    parts: tuple[Part, ...]
+    level: Level | str
+    #: The embeddings, [1, T, D].
+    x: Tensor
+    #: True for tokens that pooling counts, [T].
+    pooled: Tensor
+    sentence: Tokenized | None = None
+    #: The words at which the text was cut; "": it is read whole.
+    cut_at: str = ""
+    text: str = ""
+    prompt: str = ""
+    #: Tokens from this place on are not attended to, but have outputs (ColBERT's filler); 0: none.
+    hidden: int = 0
+    #: The image or sound.
+    given: Any = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A label for each part."""
+        return tuple(part.label for part in self.parts)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def everything(self) -> np.ndarray:
+        """The mask that keeps every part: [1, G]."""
+        return np.ones((1, len(self)), dtype=bool)
+
+    def without_each(self) -> np.ndarray:
+        """The masks that leave out one part each: [G, G]."""
+        return ~np.eye(len(self), dtype=bool)
+
+    def kept_tokens(self, keep: np.ndarray) -> Tensor:
+        """keep [n, G] -> bool [n, T]."""
+        member = np.zeros((len(self), self.x.shape[1]), dtype=bool)
+        for row, part in enumerate(self.parts):
+            member[row, list(part.tokens)] = True
+        gone = (~np.asarray(keep, dtype=bool)).astype(np.float32) @ member.astype(np.float32) > 0
+        return torch.from_numpy(~gone).to(self.x.device)
+
+    def outputs(self, keep: np.ndarray) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
+        """keep [n, G] -> (rows, outputs [m, T, D], kept tokens [m, T]), batch by batch, the longest first.
+
+        The outputs of tokens that are left out are 0.
+        """
+        kept = self.kept_tokens(keep)
+        lengths = kept.sum(dim=1)
+        order = torch.argsort(lengths, descending=True, stable=True)
+        packs, first = _packs(self.model) and not self.hidden, 0
+        while first < len(order):
+            longest = int(lengths[order[first]]) if packs else kept.shape[1]
+            rows = order[first : first + max(1, TOKENS_AT_ONCE // max(1, longest))]
+            with explain_out_of_memory(self.x.device, len(rows) * longest), torch.no_grad():
+                yield rows.cpu().numpy(), self._run(kept[rows], longest if packs else 0), kept[rows]
+            first += len(rows)
+
+    def _run(self, kept: Tensor, longest: int) -> Tensor:
+        """Outputs [m, T, D] of masks [m, T]. longest: places that the kept tokens are gathered into; 0: mask."""
+        encoder = self.model.encoder
+        x = self.x.expand(len(kept), -1, -1)
+        if not longest or bool(kept.all()):
+            seen = kept.clone()
+            if self.hidden:
+                seen[:, self.hidden :] = False
+            mask = None if bool(seen.all()) else seen
+            out: Tensor = encoder.before_layer(self.model.config.n_layers, x, mask)
+            return out.masked_fill(~kept.unsqueeze(-1), 0.0)
+        places = torch.argsort((~kept).int(), dim=1, stable=True)[:, :longest]  # the kept ones first, in their order
+        real = torch.gather(kept, 1, places)
+        index = places.unsqueeze(-1).expand(-1, -1, x.shape[-1])
+        mask = None if bool(real.all()) else real
+        packed = encoder.before_layer(self.model.config.n_layers, torch.gather(x, 1, index), mask)
+        whole = packed.new_zeros(len(kept), kept.shape[1], packed.shape[-1])
+        return whole.scatter_(1, index, packed.masked_fill(~real.unsqueeze(-1), 0.0))
+
+
+def _packs(model: NamedEncoder) -> bool:
+    """Whether attention knows no places, so that kept tokens may move together: positions are in the embeddings."""
+    config = model.config
+    return (
+        config.position in ("learned", "sinusoidal")
+        and not config.relative_buckets
+        and config.disentangled is None
+        and config.attention_window is None
+        and not config.causal
+    )
+
+
+def text_side(model: TextEncoder, text: str, most: int, prompt: str | None = None) -> Side:
+    """A text in at most `most` parts. prompt: as of `embed`; its tokens always stay. Raises TextError."""
+    before = model.prompt(prompt)
+    sentence = model.tokenize(before + readable(text), max_tokens=model.max_embed_tokens)
+    return side_of(model, sentence, most, before, text)
+
+
+def side_of(
+    model: TextEncoder,
+    sentence: Tokenized,
+    most: int,
+    before: str = "",
+    text: str = "",
+    pair_side: int | None = None,
+    hidden: int = 0,
+) -> Side:
+    """A tokenized text, or with `pair_side` one text of a pair, in at most `most` parts. hidden: as of `Side`."""
+    found, level = parts(sentence, most, len(before), pair_side)
+    batch = model.tokenizer.batch([sentence], model.device)
+    with torch.no_grad():
+        x = model.encoder.embedding(batch.ids, None, batch.segments)
+    pooled = torch.ones(len(sentence), dtype=torch.bool, device=model.device)
+    if before and not model.pools_prompt:
+        pooled[: model._prompt_tokens(before)] = False
+    return Side(model, tuple(found), level, x, pooled, sentence, cut_at(sentence), text, before, hidden)
+
+
+def signal_side(model: SignalEncoder, given: Any) -> Side:
+    """An image or a sound in at most REGIONS parts: neighbouring patches, or stretches of time.
+
+    Raises EncoderError for a model whose pooling has weights of its own for every patch.
+    """
+    prepared = model.prepare(given).unsqueeze(0).to(device=model.device, dtype=model.encoder.dtype)
+    with torch.no_grad():
+        x = model.encoder.embedding(prepared, None, None)
+    trace = model.trace(given)
+    n_special = len(model.layout.before) if model.layout is not None else 0
+    found, level = _regions(model, list(trace.labels), n_special)
+    return Side(model, tuple(found), level, x, torch.ones(x.shape[1], dtype=torch.bool, device=x.device), given=given)
+
+
+def _regions(model: SignalEncoder, labels: Sequence[str], n_special: int) -> tuple[list[Part], str]:
+    n_patches = len(labels) - n_special
+    side = round(n_patches**0.5)
+    if model.takes == "image" and side * side == n_patches:
+        blocks = min(side, round(REGIONS**0.5))
+        found = []
+        cuts = np.linspace(0, side, blocks + 1).round().astype(int)
+        for row in range(blocks):
+            for column in range(blocks):
+                places = [
+                    n_special + r * side + c
+                    for r in range(cuts[row], cuts[row + 1])
+                    for c in range(cuts[column], cuts[column + 1])
+                ]
+                found.append(Part(f"row {row + 1}, column {column + 1}", tuple(places), (places[0], places[-1] + 1)))
+        return found, "region"
+    cuts = np.linspace(0, n_patches, min(REGIONS, n_patches) + 1).round().astype(int)
+    spans = zip(cuts[:-1] + n_special, cuts[1:] + n_special, strict=True)
+    return [Part(f"part {at + 1}", tuple(range(*span)), span) for at, span in enumerate(spans)], "stretch"
+
+
+def masked_pool(side: Side, output: Tensor, kept: Tensor) -> Tensor:
+    """Outputs [m, T, D] and kept tokens [m, T] -> vectors [m, E] in float64, as the checkpoint pools."""
+    model = side.model
+    if isinstance(model, TextEncoder):
+        return model.pool(output, kept & side.pooled).double()
+    if bool(kept.all()):
+        return model.pool(output).double()
+    has_cls = model.layout is not None and "[CLS]" in model.layout.before
+    if has_cls:
+        return model.pool(output).double()
+    # A pooling without a mask of its own sees the kept tokens only.
+    rows = [model.pool(one[real].unsqueeze(0))[0] for one, real in zip(output, kept, strict=True) if bool(real.any())]
+    if len(rows) != len(output):
+        raise EncoderError("An input without any token has no vector: keep one part.")
+    return torch.stack(rows).double()

@@ -1,0 +1,27 @@
+"""Questions about a collection of texts: the ranking of a query, a text that was not found, what counts where.
+
+    >>> collection = search.embed(model, texts)
+    >>> ranking = texts.rank(model, "Where is my order?", collection)     # every text with its score
+    >>> missed = texts.why_not_found(model, ranking, place=7)             # its rank, unanswered words, edits
+    >>> texts.compare(model, ranking, 0, 3).words                         # two hits, word by word of the query
+    >>> texts.pulling(model, collection)                                  # words that pull everything
+    >>> texts.position_sensitivity(model, collection.texts)               # what counts, and where
+
+`ranking` has all scores, `misses` the text that was not found, `hits` tables and comparisons, `positions` long texts.
+`encoder.scores` explains the score of two texts.
+"""
+
+from encoder.texts.hits import HitWords, Pull, TwoHits, compare, hit_words, pulling, pulling_gradually
+from encoder.texts.misses import Edit, Missed, why_not_found
+from encoder.texts.positions import PositionSensitivity, position_sensitivity, position_sensitivity_gradually
+from encoder.texts.ranking import QueryWords, Ranked, Ranking, query_words, rank
+
+__all__ = [
+    "Edit", "HitWords", "Missed", "PositionSensitivity", "Pull", "QueryWords", "Ranked", "Ranking", "TwoHits",
+    "compare", "hit_words", "position_sensitivity", "position_sensitivity_gradually", "pulling", "pulling_gradually",
+    "query_words", "rank", "why_not_found",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,91 @@
+"""Why was this text not found? Its rank, the words of the query that nothing in it answers, and edits that move it.
+
+Shapes: W words of the query or of the text.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from encoder.encoders.text import TextEncoder
+from encoder.scores.kinds import score_of
+from encoder.scores.parts import words
+from encoder.texts.ranking import QueryWords, Ranked, Ranking, query_words
+
+#: Words of a text that are tried, the ones that lower the score most by leave-out first.
+MOST_TRIED = 24
+
+
+@dataclass(frozen=True)
+class Edit:
+    """An edit of a text, and what it does. what: "out" (a word of the text) or "in" (a word of the query, at the end of
+    the text); score, rank: those of the edited text, run again as a text of its own."""
+
+    what: str
+    word: str
+    text: str
+    score: float
+    rank: int
+
+
+@dataclass(frozen=True, eq=False)
+class Missed:
+    """Why a text has its rank. unanswered: words of the query, the least answered first; answers: (word, share less the
+    collection's mean share), in the query's order, () for a score that is not a cosine; edits: the best first."""
+
+    ranked: Ranked
+    text: str
+    unanswered: tuple[str, ...]
+    answers: tuple[tuple[str, float], ...]
+    edits: tuple[Edit, ...]
+
+
+def why_not_found(model: TextEncoder, ranking: Ranking, place: int, of_query: QueryWords | None = None) -> Missed:
+    """Why the text at a place of the collection has its rank. of_query: `query_words` of this ranking, if known.
+
+    Raises EncoderError for a place that the collection lacks.
+    """
+    ranked, text = ranking.of(place), ranking.collection.texts[place]
+    answers: tuple[tuple[str, float], ...] = ()
+    unanswered: tuple[str, ...] = ()
+    if ranking.kind == "cosine":
+        of_query = of_query or query_words(model, ranking)
+        unanswered = of_query.unanswered(place)
+        answers = tuple(zip(of_query.words, of_query.answers[:, place].tolist(), strict=True))
+    return Missed(ranked, text, unanswered, answers, _edits(model, ranking, place))
+
+
+def _edits(model: TextEncoder, ranking: Ranking, place: int) -> tuple[Edit, ...]:
+    """Each single edit, computed: the query's words that the text lacks, and the text's words that lower its score."""
+    text = ranking.collection.texts[place]
+    mine = words(model.tokenize(text, max_tokens=model.max_embed_tokens))
+    own = {part.label.casefold() for part in mine}
+    asked = words(model.tokenize(ranking.query, max_tokens=model.max_embed_tokens))
+    lacking = dict.fromkeys(part.label for part in asked if part.label.casefold() not in own)
+    score = score_of(model, ranking.query, text, ranking.kind)
+    side = score.sides[1]
+    gains = score.without(1) - ranking.scores[place] if len(side) else np.zeros(0)
+    tried = [side.parts[row] for row in np.argsort(-gains, kind="stable")[:MOST_TRIED]]
+    edits = [("in", word, f"{text.rstrip()} {word}") for word in lacking]
+    edits += [("out", part.label, _without(text, part.span)) for part in tried]
+    edits = [one for one in edits if one[2].strip()]
+    scores = _scores(model, ranking, [one[2] for one in edits])
+    found = [
+        Edit(*edit, score=score, rank=ranking.rank_of(score, place)) for edit, score in zip(edits, scores, strict=True)
+    ]
+    return tuple(sorted(found, key=lambda one: -one.score))
+
+
+def _scores(model: TextEncoder, ranking: Ranking, texts: list[str]) -> list[float]:
+    if not texts:
+        return []
+    if ranking.kind != "cosine":
+        return [score_of(model, ranking.query, text, ranking.kind).value() for text in texts]
+    vectors = model.embed([ranking.query, *texts]).cpu().double().numpy()
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    found: list[float] = (vectors[1:] @ vectors[0]).tolist()
+    return found
+
+
+def _without(text: str, span: tuple[int, int]) -> str:
+    return " ".join((text[: span[0]] + " " + text[span[1] :]).split())

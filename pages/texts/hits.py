@@ -1,0 +1,117 @@
+"""Two hits side by side, all hits in one table, and the words that pull everything."""
+
+import pandas as pd
+import streamlit as st
+
+from encoder import texts
+from encoder.trace import gradual
+from pages.base.work import long_work
+from pages.components.lazy import expander
+from pages.core.stores import results
+from pages.core.widgets import answer
+from pages.core.words import errors_said, number, plain
+from pages.state import state
+from pages.texts.params import Params
+from pages.texts.subject import Subject
+
+#: Texts to choose from for the second hit.
+CHOICES = 50
+
+
+def two(subject: Subject) -> None:
+    """The selected text next to another one, word by word of the query."""
+    ranking, place = subject.ranking, subject.place
+    if ranking is None or place is None or len(ranking.scores) < 2:
+        st.info("Select a text in the list; two texts are needed.")
+        return
+    if ranking.kind != "cosine":
+        st.info(f"The shares of the query’s words are those of a cosine, and this score is {ranking.kind}.")
+        return
+    others = [one.place for one in ranking.rows if one.place != place][:CHOICES]
+    asked = subject.params.against
+    if asked not in others:
+        state.put(Params.against, others[0])
+    names = {one: f"{ranking.of(one).rank}. {ranking.collection.texts[one][:80]}" for one in others}
+    other = state.selectbox(Params.against, "Compare with", others, format_func=names.__getitem__)
+    of_query = subject.of_query()
+    if of_query is None:
+        return
+    model = subject.view.loaded
+    found = subject.worked("two", lambda: texts.compare(model, ranking, place, other, of_query), "Compare", other)
+    if found is None:
+        return
+    higher = max(found.words, key=lambda row: row[1] - row[2])
+    lower = min(found.words, key=lambda row: row[1] - row[2])
+    with answer.area():
+        answer.draw(
+            f"The selected text gains most by **{plain(higher[0])}** ({higher[1] - higher[2]:+.3f}) and loses most by "
+            f"**{plain(lower[0])}** ({lower[1] - lower[2]:+.3f})."
+        )
+    columns = ["Word of the query", f"Rank {found.first.rank}", f"Rank {found.second.rank} ", "Difference"]
+    rows = [(word, one, another, one - another) for word, one, another in found.words]
+    st.dataframe(
+        pd.DataFrame(rows, columns=columns),
+        hide_index=True,
+        column_config={name: st.column_config.NumberColumn(format="%+.3f") for name in columns[1:]},
+    )
+    st.caption(
+        f"The columns add up to the two cosines, {number(found.first.score, 4)} and {number(found.second.score, 4)}."
+    )
+    for one, lifts in zip((found.first, found.second), found.lifts, strict=True):
+        said = "; ".join(f"**{plain(word)}** {effect:+.3f}" for word, effect in lifts)
+        st.markdown(f"Rank {one.rank} falls most without: {said}.")
+
+
+def draw(subject: Subject) -> None:
+    """Ten hits with their strongest words, and below them the words that pull everything."""
+    ranking = subject.ranking
+    if ranking is None:
+        st.info("Choose texts to rank.")
+        return
+    model = subject.view.loaded
+    rows = subject.worked("hits", lambda: texts.hit_words(model, ranking), "Leave words out of each hit")
+    if rows is None:
+        return
+    table = [
+        {
+            "Rank": row.ranked.rank,
+            "Score": row.ranked.score,
+            "Strongest words": "; ".join(f"{word} {effect:+.3f}" for word, effect in row.strongest),
+            "Text": ranking.collection.texts[row.ranked.place],
+        }
+        for row in rows
+    ]
+    with answer.area():
+        answer.draw("Each hit with the three words without which its score falls most.")
+    st.dataframe(
+        pd.DataFrame(table),
+        hide_index=True,
+        column_config={"Score": st.column_config.NumberColumn(format="%.3f")},
+    )
+    part = expander("Words that pull all your texts together", "texts-pulling")
+    if part is not None:
+        with part, errors_said(st.info):
+            _pulling(subject)
+
+
+def _pulling(subject: Subject) -> None:
+    assert subject.ranking is not None
+    collection, model = subject.ranking.collection, subject.view.loaded
+
+    def work() -> long_work.Work[list[texts.Pull]]:
+        parts = texts.pulling_gradually(model, collection)
+        return gradual.reported(parts, lambda done: (done, "Texts without their repeated words"))
+
+    found = results.of_work("texts-pulling", subject.key[:1] + subject.key[3:], work, own=True)
+    if found is None:
+        return
+    if not found:
+        st.info("No word is in three of these texts.")
+        return
+    rows = [(one.words, one.kind, one.effect, one.texts) for one in found]
+    st.dataframe(
+        pd.DataFrame(rows, columns=["Words", "Kind", "Mean cosine with all texts", "Texts"]),
+        hide_index=True,
+        column_config={"Mean cosine with all texts": st.column_config.NumberColumn(format="%+.4f")},
+    )
+    st.caption("By how much a repeated word or sentence raises the mean cosine of its text with all other texts.")

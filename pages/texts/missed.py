@@ -1,0 +1,53 @@
+"""Why a text was not found: words of the query that nothing in it answers, and edits that would move it."""
+
+import pandas as pd
+import streamlit as st
+
+from encoder import texts
+from pages.core.widgets import answer
+from pages.core.words import number, plain
+from pages.texts.subject import Subject
+
+#: Edits of the table.
+EDITS = 12
+
+
+def draw(subject: Subject) -> None:
+    """Rank, unanswered words and edits of the selected text."""
+    ranking, place = subject.ranking, subject.place
+    if ranking is None or place is None:
+        st.info("Select a text in the list: the one that you expected to find.")
+        return
+    of_query = subject.of_query()
+    if of_query is None and ranking.kind == "cosine":
+        return  # cancelled
+    model = subject.view.loaded
+    found = subject.worked("missed", lambda: texts.why_not_found(model, ranking, place, of_query), "Try edits")
+    if found is None:
+        return
+    words = ", ".join(f"**{plain(word)}**" for word in found.unanswered) or "none"
+    with answer.area():
+        answer.draw(
+            f"Rank {found.ranked.rank} of {len(ranking.scores):,}. Words of the query without an answer: {words}."
+        )
+    left, right = st.columns(2)
+    with left:
+        st.markdown("**What the text answers**")
+        st.dataframe(
+            pd.DataFrame(found.answers, columns=["Word of the query", "Share less the mean text’s"]),
+            hide_index=True,
+            column_config={"Share less the mean text’s": st.column_config.NumberColumn(format="%+.3f")},
+        )
+        difference = sum(value for _, value in found.answers)
+        st.caption(f"They add up to this text’s cosine minus the mean cosine of all texts: {number(difference)}.")
+    with right:
+        st.markdown("**What would move it**")
+        rows = [
+            ("add" if one.what == "in" else "leave out", one.word, one.score, one.rank) for one in found.edits[:EDITS]
+        ]
+        st.dataframe(
+            pd.DataFrame(rows, columns=["Edit", "Word", "Score", "Rank"]),
+            hide_index=True,
+            column_config={"Score": st.column_config.NumberColumn(format="%.3f")},
+        )
+        st.caption("Each edited text was run. A word of the query is added at the end.")

@@ -1,0 +1,88 @@
+"""The score of the selected text, and its place among random pairs."""
+
+import textwrap
+
+import numpy as np
+import streamlit as st
+
+from encoder import scores, search
+from encoder.probe import examples
+from pages.core.stores import cache
+from pages.core.words import number, plain
+from pages.state import state
+from pages.texts.params import Params
+from pages.texts.subject import Subject, marked
+
+#: Texts of the bundled collection whose random pairs are compared.
+BUNDLED_TEXTS = 400
+#: Characters of a text above the parts.
+BRIEF = 160
+
+
+def draw(subject: Subject) -> None:
+    """One line of the score, one of its place, and what was cut."""
+    why, ranking = subject.why, subject.ranking
+    rank = ""
+    if ranking is not None and subject.place is not None:
+        rank = f", rank **{ranking.of(subject.place).rank}** of {len(ranking.scores):,}"
+    with st.container(horizontal=True, vertical_alignment="center", key="texts-score"):
+        st.markdown(f"{why.kind[0].upper()}{why.kind[1:]} **{number(why.score, 4)}**{rank}", width="content")
+        if subject.place is not None and ranking is not None:
+            _mark(subject, subject.place)
+    st.markdown(f"*{plain(_brief(subject.query))}* → *{plain(_brief(subject.text))}*")
+    _place(subject)
+    for name, side in zip(("query", "text"), why.source.sides, strict=True):
+        if side.cut_at:
+            st.warning(
+                f"The {name} is longer than {subject.view.loaded.name} accepts. The model uses it up to "
+                f"“{plain(side.cut_at)}”.",
+                icon=":material/content_cut:",
+            )
+
+
+def _brief(text: str) -> str:
+    """A text on one line, cut where it is long."""
+    return textwrap.shorten(text, BRIEF, placeholder=" …")
+
+
+def _mark(subject: Subject, place: int) -> None:
+    matches = marked(subject.params, len(subject.ranking.scores) if subject.ranking else 0)
+    is_match = place in matches
+    kept = [one for one in matches if one != place] if is_match else sorted({*matches, place})
+    st.button(
+        "Not a match" if is_match else "Mark as a match",
+        icon=":material/check_circle:",
+        key="texts:match",
+        type="tertiary",
+        on_click=lambda: state.put(Params.matches, ",".join(map(str, kept))),
+    )
+
+
+def _place(subject: Subject) -> None:
+    why, said = subject.why, []
+    if why.place is not None:
+        place = why.place
+        said.append(
+            f"More alike than {place.percentile:.0f}% of random pairs of your texts. 90% of these have {place.low:.2f} "
+            f"to {place.high:.2f}."
+        )
+    if why.kind == "cosine":
+        usual = _bundled(subject)
+        said.append(f"Among random WordNet examples: more than {scores.place(why.score, usual).percentile:.0f}%.")
+    if subject.ranking is not None:
+        lowest = subject.ranking.lowest_match(marked(subject.params, len(subject.ranking.scores)))
+        if lowest is not None:
+            said.append(f"Lowest score of a match: {lowest:.3f}.")
+    if said:
+        st.caption(" ".join(said))
+
+
+def _bundled(subject: Subject) -> np.ndarray:
+    """Cosines of random pairs of the bundled collection, computed once for each model."""
+    view = subject.view
+    found: np.ndarray = cache.computed(
+        ("texts-bundled", view.model),
+        lambda: scores.random_cosines(search.embed(view.loaded, examples()[:BUNDLED_TEXTS])),
+        heavy=True,
+    )
+    return found

@@ -1,0 +1,53 @@
+"""Pairs of words that add up to the score."""
+
+import numpy as np
+import streamlit as st
+
+from encoder.figures.pairs import similarity_heatmap
+from encoder.scores import Pairs
+from pages.components import plot
+from pages.core.widgets import answer
+from pages.core.words import number, plain, references
+from pages.texts.subject import Subject, largest_first
+
+#: Pairs that the answer names.
+LARGEST = 5
+
+
+def draw(subject: Subject) -> None:
+    """The largest pairs, the map, and the sum next to the score."""
+    why = subject.why
+    split: Pairs | None = subject.worked("pairs", lambda: why.split, "Split the score among pairs")
+    if split is None or not split.matrix.size:
+        st.info(f"A score of the kind {why.kind} has no pairs here that add up to it: see “Words”.")
+        return
+    n_columns = split.matrix.shape[1]
+    named = [divmod(place, n_columns) for place in largest_first(split.matrix.ravel())[:LARGEST]]
+    with answer.area():
+        answer.draw(
+            "Largest pairs: "
+            + "; ".join(
+                f"**{plain(split.labels[0][row])}** – **{plain(split.labels[1][column])}** "
+                f"{number(float(split.matrix[row, column]))}"
+                for row, column in named
+            )
+            + "."
+        )
+        plot(
+            similarity_heatmap(split.matrix, *split.labels, title=f"part of the {why.kind}"),
+            key="texts-pairs",
+            alt="Map of all pairs of words: what each pair adds to the score, around 0.",
+        )
+    error = float(np.median(split.error))
+    st.markdown(
+        f"Sum of all cells: **{number(float(split.matrix.sum()), 4)}** = {why.kind} **{number(why.score, 4)}**."
+        + (f" Median standard error of a cell: {number(error, 4)}." if error else " The split is exact.")
+    )
+    if why.kind == "cosine":
+        references.caption(
+            f"{split.method} (Shapley 1953; Lundberg and Lee 2017). A text without words counts as no vector. Assumed: "
+            "the vector of any set of words tells something about the text."
+        )
+    else:
+        source = " (Khattab and Zaharia 2020)" if why.kind == "MaxSim" else ""
+        references.caption(f"The cells are {split.method}{source}.")

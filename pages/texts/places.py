@@ -1,0 +1,57 @@
+"""Long texts: what counts, and where."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from encoder import texts
+from encoder.figures.search import place_curve
+from encoder.trace import gradual
+from pages.base.work import long_work
+from pages.components import plot
+from pages.core.stores import results
+from pages.core.widgets import answer
+from pages.core.words import number, plain, references
+from pages.texts.subject import Subject
+
+
+def draw(subject: Subject) -> None:
+    """The curve of effect over place of the selected text, its passages, and advice on chunks."""
+    model, text = subject.view.loaded, subject.text
+
+    def work() -> long_work.Work[texts.PositionSensitivity]:
+        parts = texts.position_sensitivity_gradually(model, text)
+        return gradual.reported(parts, lambda done: (done, "Leave out and move sentences"))
+
+    found = results.of_work("texts-places", (subject.view.model, text), work, own=True)
+    if found is None:
+        return
+    with answer.area():
+        answer.draw(f"Position Sensitivity Index: **{number(found.index, 2)}**. {_said(found)}")
+        plot(
+            place_curve(found.places, found.effect, found.low, found.high),
+            key="texts-places",
+            height=320,
+            alt="The mean effect of leaving out a passage, over its place in the text, with its 95% interval.",
+        )
+    if found.cut_at:
+        st.error(f"The model uses this text up to “{plain(found.cut_at)}”. What follows counts nothing.")
+    st.dataframe(
+        pd.DataFrame(found.passages, columns=["Passage", "1 − cosine without it"]),
+        hide_index=True,
+        column_config={"1 − cosine without it": st.column_config.NumberColumn(format="%.4f")},
+    )
+    references.caption(
+        f"{found.n_runs} passages were left out, in the text as it is and in random orders, so that each "
+        "passage stands at many places. The index is 1 minus the smallest mean effect divided by the largest (after "
+        "Zeng et al. 2025)."
+    )
+
+
+def _said(found: texts.PositionSensitivity) -> str:
+    """What the curve suggests for the size of chunks."""
+    if not found.is_certain:
+        return "The intervals overlap: in this text no place counts more for certain."
+    most = int(np.nanargmax(found.effect))
+    where = {0: "at the beginning", len(found.effect) - 1: "at the end"}.get(most, "in the middle")
+    return f"Passages count most {where}: cut texts into chunks that begin with what they are about."

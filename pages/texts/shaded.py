@@ -1,0 +1,62 @@
+"""What makes the score: both texts, each word shaded by what the score loses without it."""
+
+from html import escape
+
+import streamlit as st
+
+from encoder.scores import ScoreExplanation, WordEffect
+from pages.core.widgets import answer
+from pages.core.words import number, plain
+from pages.texts.subject import Subject
+
+#: Words that the answer names.
+NAMED = 3
+#: Colours of an effect above and below 0, red, green, blue.
+ABOVE, BELOW = "0, 128, 120", "214, 96, 0"
+
+
+def draw(subject: Subject) -> None:
+    """The strongest words, both texts, and the sums."""
+    why = subject.worked("words", lambda: _words(subject.why), "Leave out each word")
+    if why is None:
+        return
+    level = {side.level for side in why.source.sides} - {"word"}
+    everything = sorted((*why.words_a, *why.words_b), key=lambda one: -one.effect)
+    with answer.area():
+        strongest = "; ".join(f"**{plain(one.word)}** {_signed(one.effect)}" for one in everything[:NAMED])
+        answer.draw(f"Without it, the {why.kind} falls most: {strongest}." if everything else "No word to leave out.")
+    limit = max((abs(one.effect) for one in everything), default=1.0)
+    for name, text, words in (("Query", subject.query, why.words_a), ("Text", subject.text, why.words_b)):
+        st.html(f'<p class="enc-shaded" dir="auto"><small>{name}</small> {shaded(text, words, limit)}</p>')
+        if words:
+            total = sum(one.effect for one in words)
+            st.caption(f"Sum of the effects: {_signed(total)}; score minus this sum: {_signed(why.score - total)}.")
+    note = f" A long text is left out by {' and by '.join(sorted(level))}." if level else ""
+    st.caption(
+        "Teal: the score falls without this word; orange: it rises. Measured by running the model without the word, "
+        f"the other words in their places. Words act together, so effects need not add up to the score.{note}"
+    )
+
+
+def _words(why: ScoreExplanation) -> ScoreExplanation:
+    """The explanation once both texts' words are measured."""
+    _ = why.words_a, why.words_b
+    return why
+
+
+def shaded(text: str, words: tuple[WordEffect, ...], limit: float) -> str:
+    """HTML of a text, each part on a background as strong as its effect."""
+    parts, at = [], 0
+    for one in words:
+        parts.append(escape(text[at : one.start]))
+        share = min(1.0, abs(one.effect) / (limit or 1.0))
+        colour = f"rgba({ABOVE if one.effect >= 0 else BELOW}, {0.75 * share:.3f})"
+        inside = escape(text[one.start : one.end])
+        parts.append(f'<span style="background:{colour}" title="{_signed(one.effect)}">{inside}</span>')
+        at = one.end
+    rest = escape(text[at:])
+    return "".join(parts) + (f'<span style="opacity:0.5">{rest}</span>' if rest.strip() else rest)
+
+
+def _signed(value: float) -> str:
+    return ("+" if value > 0 else "") + number(value)

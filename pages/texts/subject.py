@@ -1,0 +1,108 @@
+"""What the page explains: a ranking, the selected text, and its explanation, each computed once for a session."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from encoder import scores, texts
+from encoder.scores import ScoreExplanation
+from encoder.search import Collection
+from pages.base.work import long_work
+from pages.base.work.compute_turns import TURNS
+from pages.core.stores import results
+from pages.core.view import View
+from pages.texts.params import Params
+
+V = TypeVar("V")
+#: Up to so many texts are ranked by a score that runs each with the query; more by the cosine.
+RERANKED = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A query and a text. ranking: of the collection, None without one; place: of the text in it, None for a text that
+    was typed; own: whether its texts are this session's."""
+
+    view: View
+    query: str
+    text: str
+    ranking: texts.Ranking | None
+    place: int | None
+    params: Params
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What an explanation depends on."""
+        return (self.view.model, self.query, self.text, _digest(self.ranking))
+
+    @property
+    def why(self) -> ScoreExplanation:
+        """The explanation, of which nothing but the score is computed yet."""
+        found = results.known("texts-why", self.key)
+        if found is None:
+            collection = None if self.ranking is None or len(self.ranking.scores) < 2 else self.ranking.collection
+            with TURNS.turn():
+                kind = "auto" if self.ranking is None else self.ranking.kind
+                found = scores.explain_score(self.view.loaded, self.query, self.text, collection, kind)
+            results.keep("texts-why", self.key, found)
+        return found  # type: ignore[no-any-return]
+
+    def worked(self, what: str, make: Callable[[], V], doing: str, *more: object) -> V | None:
+        """A value that takes seconds, computed in one part; None while it is cancelled."""
+
+        def work() -> long_work.Work[V]:
+            yield 0.0, doing
+            return make()
+
+        return results.of_work(f"texts-{what}", (*self.key, *more), work, label=doing, own=True)
+
+    def of_query(self) -> texts.QueryWords | None:
+        """The shares of the query's words in all scores."""
+        if self.ranking is None or self.ranking.kind != "cosine":
+            return None
+        ranking, key = self.ranking, (self.view.model, self.query, _digest(self.ranking))
+        found = results.known("texts-query", key)
+        if found is None:
+            made = self.worked(
+                "query-words", lambda: texts.query_words(self.view.loaded, ranking), "Words of the query"
+            )
+            found = None if made is None else results.keep("texts-query", key, made)
+        return found
+
+
+def ranking_of(view: View, collection: Collection, query: str) -> texts.Ranking:
+    """Every text of the collection with its score."""
+    key = (view.model, query, _of_texts(collection))
+    found = results.known("texts-ranking", key)
+    if found is None:
+        with TURNS.turn():
+            found = texts.rank(view.loaded, query, collection, "auto" if len(collection) <= RERANKED else "cosine")
+        results.keep("texts-ranking", key, found)
+    return found  # type: ignore[no-any-return]
+
+
+def _digest(ranking: texts.Ranking | None) -> str:
+    return "" if ranking is None else _of_texts(ranking.collection)
+
+
+def _of_texts(collection: Collection) -> str:
+    known = results.known("texts-digest", id(collection))
+    if known is not None and known[0] is collection:
+        return str(known[1])
+    digest = hashlib.sha256("\0".join(collection.texts).encode("utf-8", "replace")).hexdigest()
+    results.keep("texts-digest", id(collection), (collection, digest))
+    return digest
+
+
+def marked(params: Params, n_texts: int) -> tuple[int, ...]:
+    """The places that the user marked as matches."""
+    given = (part for part in params.matches.split(",") if part.isdecimal())
+    return tuple(sorted({int(part) for part in given if int(part) < n_texts}))
+
+
+def largest_first(values: np.ndarray) -> list[int]:
+    """Places by value, the largest first."""
+    return [int(at) for at in np.argsort(-values, kind="stable")]

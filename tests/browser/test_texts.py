@@ -1,0 +1,73 @@
+"""Texts in a real Chromium: each question about a score is answered by a click, on a wide screen and on a phone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.conftest import check_width, settle, wait_for_query
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+QUERY = "an+animal+that+naps"
+ROOMS = "+".join(f"The+{word}+is+in+room+{at}." for at, word in enumerate(("kettle", "lamp", "chair", "door", "rug")))
+
+
+def part(page: Page, name: str) -> None:
+    """Open a part of the explanation."""
+    page.get_by_role("radio", name=name, exact=True).click()
+    settle(page)
+
+
+def test_a_text_of_the_ranking_is_placed_and_its_words_are_shaded(visit: Callable[..., Page]) -> None:
+    page = visit(f"/texts?query={QUERY}", width=1366, height=768)
+    rows = page.locator(".st-key-texts-list").get_by_role("button")
+    rows.first.wait_for()
+    expect(page.get_by_text(re.compile("random pairs of your texts"))).to_be_visible()
+    shaded = page.locator(".enc-shaded span[title]")
+    expect(shaded.first).to_be_visible()
+    rows.nth(2).click()
+    page.wait_for_function("() => new URL(location).searchParams.has('text_place')")
+    expect(page.get_by_text(re.compile("rank 3 of "))).to_be_visible()
+    check_width(page)
+
+
+def test_pairs_and_components_state_the_sum_that_they_have(visit: Callable[..., Page]) -> None:
+    page = visit(f"/texts?query={QUERY}&explain=pairs", width=1366, height=768, dark=True)
+    expect(page.get_by_text(re.compile("^Sum of all cells: "))).to_be_visible()
+    part(page, "Circuit")
+    wait_for_query(page, explain="circuit")
+    expect(page.get_by_text(re.compile("^Sum of all shares: "))).to_be_visible()
+    page.locator(".st-key-texts-heads").get_by_role("button").first.click()
+    page.wait_for_url(re.compile("/heads"))
+
+
+def test_two_hits_a_miss_all_hits_and_the_map(visit: Callable[..., Page]) -> None:
+    page = visit(f"/texts?query={QUERY}&explain=two", width=1366, height=768)
+    expect(page.get_by_text(re.compile("^The selected text gains most by "))).to_be_visible()
+    part(page, "Why not found?")
+    expect(page.get_by_text("What would move it")).to_be_visible()
+    part(page, "All hits")
+    expect(page.get_by_text(re.compile("^Each hit with the three words"))).to_be_visible()
+    page.get_by_text("Words that pull all your texts together").click()
+    part(page, "Map")
+    page.locator(".scatterlayer .trace path.point").first.wait_for()
+
+
+def test_places_of_a_long_text_on_a_phone(visit: Callable[..., Page]) -> None:
+    page = visit(f"/texts?query={QUERY}&explain=long&similar_to={ROOMS}", width=390, height=844, dark=True)
+    expect(page.get_by_text(re.compile("^Position Sensitivity Index: "))).to_be_visible()
+    check_width(page)
+
+
+def test_an_address_of_the_former_page_opens_it(visit: Callable[..., Page]) -> None:
+    page = visit("/similarity?text=The+cat+sat&similar_to=A+kitten+rested&path_steps=8")
+    page.wait_for_url(re.compile("/texts"))
+    expect(page.locator(".enc-shaded").first).to_contain_text("The cat sat")

@@ -1,0 +1,197 @@
+"""Explanations of scores: sums that are exact, words left out as by padding, kinds behind one interface."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import encoder
+from encoder import scores, search
+from encoder.errors import EncoderError
+from encoder.model.classifier import Classifier, ClassifierConfig
+from encoder.model.pooling import LateConfig, SparseConfig
+from encoder.scores import game, parts
+from encoder.scores.kinds import Cosine, CrossEncoder, MaxSim, Sparse, score_of
+
+A, B = "The cat sat on the mat because of order 48213.", "A kitten rested on a rug."
+
+
+def test_a_cosine_is_that_of_the_vectors_and_its_pairs_add_up_to_it(minilm: encoder.TextEncoder):
+    why = encoder.explain_score(minilm, A, B)
+    one, other = minilm.embed([A, B]).double()
+    assert why.score == pytest.approx(float(torch.cosine_similarity(one, other, dim=0)), abs=1e-5)
+    assert why.pairs.shape == (10, 6)
+    assert why.pairs.sum() == pytest.approx(why.score, abs=1e-9)
+    assert why.split is not None
+    cat, kitten = why.split.labels[0].index("cat"), why.split.labels[1].index("kitten")
+    assert why.pairs.argmax() == cat * 6 + kitten
+    assert (why.split.error > 0).any(), "the split of ten words is an estimate, and says so"
+    assert "48213" in [word.word for word in why.words_a], "a number is one word"
+
+
+def test_a_word_is_left_out_as_padding_is(minilm: encoder.TextEncoder):
+    why = encoder.explain_score(minilm, A, B)
+    sentence = minilm.tokenize(A)
+    cat = why.source.sides[0].parts[1]
+    assert A[slice(*cat.span)] == "cat"
+    assert (A[why.words_a[1].start : why.words_a[1].end], why.words_a[1].word) == ("cat", "cat")
+    mask = torch.ones(1, len(sentence), dtype=torch.bool)
+    mask[0, list(cat.tokens)] = False
+    batch = minilm.tokenizer.batch([sentence], minilm.device)
+    with torch.no_grad():
+        x = minilm.encoder.before_layer(
+            minilm.config.n_layers, minilm.encoder.embedding(batch.ids, None, batch.segments), mask
+        )
+    without = minilm.pool(x, mask)[0].double()
+    other = minilm.embed(B)[0].double()
+    expected = why.score - float(torch.cosine_similarity(without, other, dim=0))
+    assert why.words_a[1].effect == pytest.approx(expected, abs=1e-5)
+    assert max(why.words_a, key=lambda word: word.effect).word == "cat"
+
+
+def test_few_parts_have_the_exact_shapley_value():
+    draw = np.random.default_rng(1)
+    table = {kept: draw.normal(size=3) for kept in itertools.product([False, True], repeat=5)}
+
+    def vectors(keep: np.ndarray) -> np.ndarray:
+        return np.stack([table[tuple(row.tolist())] for row in keep])
+
+    found = game.shapley(vectors, 5, 20, has_empty=True)
+    assert found.is_exact
+    expected = np.zeros((5, 3))
+    for order in itertools.permutations(range(5)):
+        kept, before = [False] * 5, np.zeros(3)  # nothing has no vector
+        for part in order:
+            kept[part] = True
+            expected[part] += (table[tuple(kept)] - before) / math.factorial(5)
+            before = table[tuple(kept)]
+    assert found.values == pytest.approx(expected, abs=1e-10)
+    without_empty = game.shapley(lambda keep: vectors(keep), 5, 20, has_empty=False)
+    assert without_empty.values == pytest.approx(expected, abs=1e-10), "the empty text's vector cancels"
+
+
+@pytest.mark.parametrize("n_parts", [0, 1, 2, 3, 9, 30])
+def test_any_number_of_parts_adds_up_and_an_additive_game_is_exact(n_parts: int):
+    weights = np.random.default_rng(2).normal(size=(n_parts, 4)) + 1
+    found = game.shapley(lambda keep: keep @ weights + 0.5, n_parts, 40, has_empty=True)
+    assert found.values.sum(axis=0) == pytest.approx(found.whole if n_parts else np.zeros(4))
+    assert found.values == pytest.approx(weights + 0.5 / max(n_parts, 1), abs=1e-8)
+    assert game.pair_errors(found, found) == pytest.approx(np.zeros((n_parts, n_parts)), abs=1e-6)
+
+
+@pytest.mark.parametrize("model", ["minilm", "twin_pre", "twin_post"])
+def test_the_circuit_adds_up_and_is_checked_by_switching_off(model: str, request: pytest.FixtureRequest):
+    loaded: encoder.TextEncoder = request.getfixturevalue(model)
+    why = encoder.explain_score(loaded, A, B)
+    circuit = why.whole_circuit
+    rest = next(one for one in circuit.components if one.name == "after the output")
+    assert abs(rest.share) < 1e-6, "nothing is left over"
+    assert circuit.sum == pytest.approx(why.score, abs=1e-6)
+    tested = [one for one in circuit.components if one.measured is not None]
+    assert len(tested) == 10
+    head = next(one for one in tested if one.head is not None)
+    assert head.layer is not None
+    lost = []
+    for text, fixed in ((A, B), (B, A)):
+        off = loaded.trace(text, edits=[encoder.edits.AblateHead(head.layer, head.head or 0)])
+        pair = loaded.vector_of(off).double(), loaded.embed(fixed)[0].double()
+        lost.append(why.score - float(torch.cosine_similarity(*pair, dim=0)))
+    assert head.measured == pytest.approx(sum(lost) / 2, abs=1e-5)
+
+
+def test_late_interaction_is_a_sum_over_pairs_of_words(minilm: encoder.TextEncoder):
+    late = dataclasses.replace(minilm, late=LateConfig(n_query=32, skipped=(".",)))
+    why = encoder.explain_score(late, A, B)
+    assert why.kind == "MaxSim"
+    assert why.score == pytest.approx(encoder.similarity.late_interaction(late, A, B).score, abs=1e-4)
+    assert why.pairs.sum() == pytest.approx(why.score, abs=1e-6)
+    assert why.split is not None
+    assert why.split.labels[0][-1] == "(special tokens)"
+    assert isinstance(why.source, MaxSim)
+    with pytest.raises(EncoderError, match="cosine"):
+        scores.circuit(why.source)  # type: ignore[arg-type]
+
+
+def test_splade_is_a_sum_over_the_vocabulary(twin_pre: encoder.TextEncoder):
+    sparse = dataclasses.replace(twin_pre, sparse=SparseConfig())
+    why = encoder.explain_score(sparse, "the cat sat", "a dog")
+    assert why.kind == "SPLADE"
+    weights = []
+    for text in ("the cat sat", "a dog"):
+        found = encoder.classify.sparse_vector(sparse, sparse.trace(text))
+        weights.append(dict(zip(found.ids, found.weights, strict=True)))
+    expected = sum(weight * weights[1].get(word, 0.0) for word, weight in weights[0].items())
+    assert why.score == pytest.approx(expected, rel=1e-4)
+    assert why.pairs.sum() == pytest.approx(why.score, rel=1e-9)
+    assert isinstance(why.source, Sparse)
+    assert sum(part for _, part in why.source.vocabulary()) == pytest.approx(why.score, rel=1e-9)
+
+
+def test_a_cross_encoder_has_words_and_no_pairs(twin_pre: encoder.TextEncoder):
+    torch.manual_seed(3)
+    head = Classifier(twin_pre.config.d_model, ClassifierConfig(labels=("score",), kind="sequence"))
+    model = dataclasses.replace(twin_pre, classifier=head)
+    why = encoder.explain_score(model, "the cat sat", "a dog ran away")
+    assert (why.kind, [word.word for word in why.words_b]) == ("cross-encoder", ["a", "dog", "ran", "away"])
+    logit = encoder.classify.predict(model, model.trace("the cat sat", "a dog ran away")).logits[0]
+    assert why.score == pytest.approx(logit, abs=1e-5)
+    assert isinstance(why.source, CrossEncoder)
+    with pytest.raises(EncoderError, match="words_a"):
+        np.asarray(why.pairs)
+
+
+def test_an_image_and_its_caption_have_regions_and_words(digit_words: encoder.JointEncoder):
+    image = torch.rand(28, 28, generator=torch.Generator().manual_seed(0)).numpy()
+    why = encoder.explain_score(digit_words, (image * 255).astype(np.uint8), "an odd digit")
+    assert why.pairs.sum() == pytest.approx(why.score, abs=1e-6)
+    assert why.source.sides[0].level == "region"
+    assert why.circuit[0].name.startswith(("image", "text"))
+    assert why.whole_circuit.sum == pytest.approx(why.score, abs=1e-6)
+
+
+def test_no_text_is_refused_and_a_cut_one_says_where(minilm: encoder.TextEncoder):
+    long = " ".join(f"Line {at} of the letter is about parcel {at}." for at in range(120))
+    why = encoder.explain_score(minilm, long, "a parcel")
+    side = why.source.sides[0]
+    assert side.level in ("phrase", "sentence", "passage")
+    assert 2 < len(side) <= 24
+    assert side.cut_at
+    assert side.cut_at in long
+    empty = encoder.explain_score(minilm, "", B)
+    assert empty.words_a == ()
+    assert np.isfinite(empty.score)
+
+
+def test_words_are_kept_whole_and_writing_without_blanks_is_divided(minilm: encoder.TextEncoder):
+    sentence = minilm.tokenize("Re: order #48213-b (unhelpfulness)!")
+    assert [part.label for part in parts.words(sentence)] == ["Re", "order", "#48213-b", "unhelpfulness"]
+    assert len(parts.words(minilm.tokenize("我们的订单"))) > 1
+    found, level = parts.parts(minilm.tokenize("One, two. Three, four! Five."), 3)
+    assert (len(found), level) == (3, "sentence")
+
+
+def test_a_score_has_its_place_among_random_pairs(minilm: encoder.TextEncoder):
+    texts = [f"text number {at} about {word}" for at, word in enumerate("cats dogs rain law tax bread".split())]
+    collection = search.embed(minilm, texts)
+    cosines = scores.random_cosines(collection)
+    assert len(cosines) == 15
+    assert scores.place(1.1, cosines).percentile == 100
+    assert scores.place(cosines[7], cosines).percentile == pytest.approx(50)
+    why = encoder.explain_score(minilm, texts[0], texts[0], collection)
+    assert why.percentile == 100
+    assert encoder.explain_score(minilm, A, B).percentile is None
+    with pytest.raises(EncoderError, match="2 texts"):
+        scores.random_cosines(search.embed(minilm, texts[:1]))
+
+
+def test_packed_rows_are_the_masked_ones(minilm: encoder.TextEncoder, monkeypatch: pytest.MonkeyPatch):
+    score = score_of(minilm, A, B)
+    packed = score.without(0)
+    monkeypatch.setattr(encoder.scores.sides, "_packs", lambda model: False)
+    assert score.without(0) == pytest.approx(packed, abs=1e-6)
+    assert isinstance(score, Cosine)

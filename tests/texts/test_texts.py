@@ -1,0 +1,105 @@
+"""Collections: every text has a score, misses have reasons and edits, boilerplate is found, places are measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import encoder
+from encoder import search, texts
+from encoder.errors import EncoderError
+
+TICKETS = [
+    "Hello team, my order 48213 has not arrived. Kind regards",
+    "Hello team, I want my money back for the broken kettle. Kind regards",
+    "Hello team, the app crashes when I log in. Kind regards",
+    "Hello team, where is my parcel? Kind regards",
+    "Password mails never come.",
+]
+QUERY = "the package was not delivered"
+
+
+@pytest.fixture(scope="module")
+def ranking(minilm: encoder.TextEncoder) -> texts.Ranking:
+    return texts.rank(minilm, QUERY, search.embed(minilm, TICKETS))
+
+
+def test_every_text_has_its_score_and_rank(minilm: encoder.TextEncoder, ranking: texts.Ranking):
+    vectors = minilm.embed([QUERY, *TICKETS]).double().numpy()
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert ranking.scores == pytest.approx(vectors[1:] @ vectors[0], abs=1e-5)
+    assert [one.rank for one in ranking.rows] == [1, 2, 3, 4, 5]
+    assert {ranking.rows[0].place, ranking.rows[1].place} == {0, 3}
+    assert ranking.lowest_match((0, 3)) == pytest.approx(min(ranking.scores[[0, 3]]))
+    assert ranking.lowest_match(()) is None
+    with pytest.raises(EncoderError, match="choose 0 to 4"):
+        ranking.of(5)
+
+
+def test_other_scores_rank_too(minilm: encoder.TextEncoder):
+    found = texts.rank(minilm, QUERY, search.embed(minilm, TICKETS[:2]), kind="MaxSim")
+    expected = [encoder.similarity.late_interaction(minilm, QUERY, text).score for text in TICKETS[:2]]
+    assert found.scores == pytest.approx(expected, abs=1e-4)
+    with pytest.raises(EncoderError, match="cosine"):
+        texts.query_words(minilm, found)
+
+
+def test_the_querys_words_add_up_to_every_score(minilm: encoder.TextEncoder, ranking: texts.Ranking):
+    words = texts.query_words(minilm, ranking)
+    assert words.words == ("the", "package", "was", "not", "delivered")
+    assert words.shares.sum(axis=0) == pytest.approx(ranking.scores, abs=1e-5)
+    two = texts.compare(minilm, ranking, 0, 2, words)
+    assert sum(row[1] for row in two.words) == pytest.approx(two.first.score, abs=1e-5)
+    assert sum(row[2] for row in two.words) == pytest.approx(two.second.score, abs=1e-5)
+
+
+def test_a_text_that_was_not_found_says_why_and_what_would_move_it(minilm: encoder.TextEncoder, ranking: texts.Ranking):
+    missed = texts.why_not_found(minilm, ranking, 2)
+    assert missed.ranked.rank == ranking.of(2).rank
+    assert "package" in missed.unanswered
+    best = missed.edits[0]
+    assert best.what == "in"
+    assert best.word in QUERY
+    vectors = minilm.embed([QUERY, best.text]).double().numpy()
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert best.score == pytest.approx(vectors[0] @ vectors[1], abs=1e-5), "the edited text was run"
+    assert best.rank == 1 + sum(np.delete(ranking.scores, 2) > best.score)
+    assert {one.what for one in missed.edits} == {"in", "out"}
+
+
+def test_hits_have_their_strongest_words_and_false_friends(minilm: encoder.TextEncoder, ranking: texts.Ranking):
+    labels = ("delivery", "refund", "bug", "delivery", "bug")
+    rows = texts.hit_words(minilm, ranking, 3, labels)
+    assert [row.ranked.rank for row in rows] == [1, 2, 3]
+    assert rows[[row.ranked.place for row in rows].index(3)].strongest[0][0] == "parcel"
+    assert [row.false_friend for row in rows] == [False, False, True]
+    with pytest.raises(EncoderError, match="labels"):
+        texts.hit_words(minilm, ranking, 3, labels[:2])
+
+
+def test_boilerplate_is_found_by_its_mean_effect(minilm: encoder.TextEncoder):
+    found = texts.pulling(minilm, search.embed(minilm, TICKETS))
+    words = {one.words: one for one in found}
+    assert words["regards"].texts == 4
+    assert words["regards"].effect > 0
+    assert words["hello"].effect > 0
+    assert "kettle" not in words, "a word of one text pulls nothing together"
+    with pytest.raises(EncoderError, match="3 texts"):
+        texts.pulling(minilm, search.embed(minilm, TICKETS[:2]))
+
+
+def test_the_effect_of_places_is_measured_and_bounded(minilm: encoder.TextEncoder):
+    text = " ".join(f"The {word} is in room {at}." for at, word in enumerate("kettle lamp chair door rug".split()))
+    found = texts.position_sensitivity(minilm, text)
+    assert len(found.passages) == 5
+    whole = minilm.embed(text)[0]
+    assert (found.low <= found.effect).all()
+    assert (found.effect <= found.high).all()
+    assert found.index == pytest.approx(1 - found.effect.min() / found.effect.max())
+    assert np.isfinite(float(whole.norm()))
+    again = texts.position_sensitivity(minilm, text)
+    assert again.effect == pytest.approx(found.effect), "orders are drawn from a seed"
+    several = texts.position_sensitivity(minilm, [text, text + " The end is near.", "Too short."])
+    assert several.n_texts == 2
+    with pytest.raises(EncoderError, match="3 sentences"):
+        texts.position_sensitivity(minilm, "One. Two.")
