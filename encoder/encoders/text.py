@@ -266,6 +266,11 @@ class TextEncoder(NamedEncoder):
             raise TextError(f"{self.name} has no prompt {name!r}: choose one of its prompts ({known}).")
         return self.prompts[name] if name else ""
 
+    @property
+    def has_sides(self) -> bool:
+        """Whether the checkpoint treats queries and documents differently, by its weights or by its prompts."""
+        return bool(self.sides) or any(self.prompts.get(name) for name in SIDES)
+
     def side(self, name: str | None) -> "TextEncoder":
         """The encoder of texts with a role, "query" or "document", which `embed` uses with `side`; None: this one.
 
