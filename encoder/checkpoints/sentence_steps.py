@@ -147,7 +147,7 @@ def read_static(place: Path, weights: Opens, device: torch.device, dtype: torch.
     """A table of tokens as an encoder without layers. The names are those of sentence-transformers, or of model2vec.
 
     model2vec may have fewer rows than tokens ("mapping": the row of each) and a factor for each ("weights"). Raises
-    LoadError for weights that are no such table.
+    LoadError for weights of another form.
     """
     files = weights(place)
     table = next((name for name in ("embedding.weight", "embeddings", "weight") if name in files), None)
@@ -156,7 +156,9 @@ def read_static(place: Path, weights: Opens, device: torch.device, dtype: torch.
     shape = files.shape(table)
     width = shape[1] if len(shape) == 2 else 1
     if len(shape) != (1 if table == "weight" else 2) or not width or not shape[0]:
-        raise LoadError(f"The weight {table} in {place.name} has the shape {shape}, which is no table: save it again.")
+        raise LoadError(
+            f"The weight {table} in {place.name} has the shape {shape}, not that of a table: save it again."
+        )
     n_rows = files.shape("mapping")[0] if table == "embeddings" and "mapping" in files else shape[0]
     with unfilled():
         made = Encoder(static_config(n_rows, width))
