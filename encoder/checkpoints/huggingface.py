@@ -32,7 +32,7 @@ from encoder.errors import EncoderError
 from encoder.model.classifier import Classifier
 from encoder.model.config import EncoderConfig
 from encoder.model.mlm import MLMHead
-from encoder.model.pooling import parts_of
+from encoder.model.pooling import DenseConfig, parts_of
 from encoder.model.steps import kind_of
 
 Layout = Literal["auto", "huggingface", "encoderscope"]
@@ -269,7 +269,7 @@ def _steps(model: TextEncoder, files: dict[str, str]) -> dict[str, State]:
     activations = {ours: name for name, ours in DENSE_ACTIVATION_NAMES.items()}
     weights: dict[str, State] = {}
     for dense in model.dense:
-        config = dense.config
+        config: DenseConfig = dense.config  # type: ignore[assignment]  # `_write` refuses the other steps
         weights[f"{len(steps)}_Dense"] = dense.state_dict()
         activation = f"torch.nn.modules.{'linear' if config.activation == 'none' else 'activation'}"
         about = {

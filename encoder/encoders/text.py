@@ -342,7 +342,7 @@ class TextEncoder(NamedEncoder):
         """[B, T, D]: what is pooled, which is the output, or the mean over layers. ids: those that the encoder knows."""
         inputs = ids, batch.mask, batch.segments
         if self.mix is None:
-            return self.encoder(*inputs)  # type: ignore[no-any-return]
+            return self.encoder(*inputs)
         with record() as recorder:
             output = self.encoder(*inputs)
         after = [f"layers.{layer}.{self.config.after_layer}" for layer in range(self.config.n_layers - 1)]

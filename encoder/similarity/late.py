@@ -128,7 +128,7 @@ def merged(labels: tuple[str, ...], x: Tensor, merge: TokenMerge) -> tuple[tuple
         distances = (1 - rest @ rest.T).clamp(0, 2).cpu().numpy()
         tree = linkage(squareform(distances, checks=False), method="ward")
         numbers = torch.from_numpy(fcluster(tree, t=n_clusters, criterion="maxclust")).to(x.device)
-        groups = [torch.nonzero(numbers == number)[:, 0] + merge.protected for number in numbers.unique()]
+        groups = [torch.nonzero(numbers == number)[:, 0] + merge.protected for number in sorted(set(numbers.tolist()))]
         names = (" + ".join(labels[place] for place in group.tolist()) for group in groups)
         labels = (*labels[: merge.protected], *names)
         x = torch.cat([x[: merge.protected], torch.stack([x[group].mean(dim=0) for group in groups])])
