@@ -162,7 +162,7 @@ def _load_steps(
 
 
 def _static(name: str, steps: EmbeddingSteps, of_steps: Mapping[str, Any], encoder: Encoder) -> TextEncoder:
-    """An encoder without layers. StaticEmbedding takes tokenizer.json as it is, SparseStaticEmbedding as AutoTokenizer."""
+    """An encoder without layers. StaticEmbedding uses tokenizer.json as it is, SparseStaticEmbedding its class."""
     if steps.first == "StaticEmbedding":
         splits = ReadTokenizer(Tokenizer.from_file(steps.folder / "tokenizer.json"))
     else:

@@ -258,7 +258,7 @@ def roberta_ends(backend: Any, texts: Mapping[str, str], settings: TokenizerSett
 
 
 def residues(backend: Any, settings: TokenizerSettings, charsmap: Charsmap) -> None:
-    """ESM's splitting: at white space, and `residue_ends` lets each token of the vocabulary be one wherever it occurs."""
+    """ESM's splitting: at white space. `residue_ends` adds the tokens of the vocabulary, which then need no space."""
     from tokenizers import pre_tokenizers
 
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()

@@ -339,7 +339,7 @@ class TextEncoder(NamedEncoder):
         return len(special) - int(special[-1])
 
     def _pooled_stream(self, ids: Tensor, batch: Batch) -> Tensor:
-        """[B, T, D]: what is pooled, which is the output, or the mean over layers. ids: those that the encoder knows."""
+        """[B, T, D]: what is pooled, which is the output, or the mean over layers. ids: of the batch, known ones."""
         inputs = ids, batch.mask, batch.segments
         if self.mix is None:
             return self.encoder(*inputs)

@@ -300,7 +300,8 @@ def test_a_splade_without_inference_for_queries(folder: Path):
         ({"structure": {QUERY: []}}, "specify modules of its types"),
         ({"parameters": {"route_mappings": {"open('x')": QUERY}}}, "specify a task and a modality"),
         ({"parameters": {"route_mappings": {"('query', None)": "nowhere"}}}, "none of its routes"),
-        ({"types": {"query_0_StaticEmbedding": "os.system"}}, "unknown module"),
+        ({"types": {"query_0_StaticEmbedding": "os.system"}}, "code of its own"),
+        ({"types": {"query_0_StaticEmbedding": "sentence_transformers.models.System"}}, "unknown module"),
     ],
 )
 def test_a_router_that_is_wrong(changes: dict, message: str, folder: Path):
