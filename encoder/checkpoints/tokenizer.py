@@ -129,6 +129,8 @@ def _of_json(folder: Path, saved: Tokenizer, fields: Mapping[str, Any], override
     settings = read_tokenizer_settings(folder, overrides, saved.backend.get_added_tokens_decoder())
     name = class_of(settings.values, fields, bytes_only=saved.byte_level)
     kind, vocabulary = CLASSES.get(name), type(saved.backend.model).__name__
+    if kind is not None and kind.older and has_files(folder, kind):
+        return _of_older(folder, fields, overrides)
     segments, pads_left = segments_of(settings, kind), settings.values.get("padding_side") == "left"
     if kind is None or kind.kind != vocabulary:
         notes = _note_on_class(name, kind, vocabulary)

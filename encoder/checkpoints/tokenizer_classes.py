@@ -59,6 +59,8 @@ class TokenizerClass:
     segments: bool = False
     #: Whether the mask token takes the space before it.
     eats_space: bool = False
+    #: Whether it uses the older files of its vocabulary even next to tokenizer.json.
+    older: bool = False
     #: More special tokens.
     extra: tuple[str, ...] = ()
 
@@ -475,7 +477,7 @@ CLASSES: dict[str, TokenizerClass] = {
         "WordPiece", SPM | {"unk_token": "[UNK]"}, words(), lambda backend, texts, settings: roberta_ends(
             backend, texts, TokenizerSettings()), eats_space=True,
     ),
-    "EsmTokenizer": TokenizerClass("WordLevel", ESM, residues, residue_ends),
+    "EsmTokenizer": TokenizerClass("WordLevel", ESM, residues, residue_ends, older=True),
     **dict.fromkeys(("RobertaTokenizer", "LongformerTokenizer", "LEDTokenizer", "BartTokenizer"), _ROBERTA),
     "DebertaTokenizer": TokenizerClass("BPE", ENDS | BERT, byte_level, deberta_ends, _BYTES, segments=True),
     "GPT2Tokenizer": TokenizerClass("BPE", GPT | {"pad_token": None}, byte_level, None, _BYTES),
