@@ -180,7 +180,11 @@ def vector_of(
     """
     if said.part == "words" and settings.get("sparse") is None:
         if mlm_head is None:
-            raise LoadError("This checkpoint's vectors are of words (fill-mask), and it has no masked-word head.")
+            raise LoadError(
+                "This checkpoint's vectors are of words (fill-mask), and it has no masked-word head: "
+                "sentence-transformers would make one of random numbers. Remove transformer_task from "
+                "sentence_bert_config.json, or choose the checkpoint with its head."
+            )
         return settings | {"pools_words": True}
     if said.part != "pooler":
         return settings

@@ -20,7 +20,7 @@ LAYERED = ("model", "heads", "head_types", "contribution", "positions", "norms",
 @pytest.fixture
 def static(minilm: encoder.TextEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> encoder.TextEncoder:
     """A random table for the words of a bundled model, in a folder that a visitor may open."""
-    tokenizer = minilm.tokenizer.without_special()
+    tokenizer = minilm.tokenizer.without_ends()
     made = build(static_config(tokenizer.vocab_size, 16), tokenizer)
     monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
     return encoder.load(encoder.save(made, tmp_path / "static"), device="cpu")

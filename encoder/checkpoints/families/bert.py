@@ -365,6 +365,7 @@ ROFORMER = BERT.but(
     ).refusing(rotary_value=(False, "choose a model that rotates queries and keys only")),
     prefixes=("roformer.", ""),
     classifiers={"token": TAGGER},
+    rotary_table="encoder.embed_positions.weight",
     dropped=HEADS_DROPPED | {r"encoder\.embed_positions\.weight": "", r"sequence_summary\..*": "a head"},
 )
 
