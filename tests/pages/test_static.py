@@ -14,7 +14,7 @@ from tests.pages.apps import assert_well, sentences, visit, words
 
 TEXT, OTHER = "A cat sat.", "A kitten rested."
 LAYERED = ("model", "heads", "head_types", "contribution", "positions", "norms", "feed_forward", "interventions",
-           "pre_post", "probes")  # fmt: skip
+           "pre_post", "probes", "diagnose")  # fmt: skip
 
 
 @pytest.fixture
