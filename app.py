@@ -52,10 +52,10 @@ SECTIONS = {
         Page("training", "Train", "model_training", "Which placement trains better?", uses=()),
     ],
     "Use": [
-        Page("predict", "Predict", "edit_square", "Which word, class or caption fits?", uses=NO_HEAD, edits=None,
-             takes=("text", "image", "sound", "pair")),
+        Page("predict", "Predict", "edit_square", "Which word, class or caption fits?", uses=NO_HEAD, layers=False,
+             edits=None, takes=("text", "image", "sound", "pair")),
         Page("texts", "Texts", "join_inner", "Which texts answer a query, and why were others not found?", uses=NO_HEAD,
-             takes=TEXT, why="It compares texts."),
+             layers=False, takes=TEXT, why="It compares texts."),
         Page("diagnose", "Diagnose", "difference", "Which fault gives exactly the vectors of your other program?",
              uses=NO_HEAD, takes=TEXT, why="It compares vectors of texts."),
         Page("probes", "Probes", "network_node", "Which layer holds a label?", uses=NO_HEAD, takes=TEXT,

@@ -150,8 +150,13 @@ class Made(Source):
         """The gains of a norm without learned ones; the table of positions, sines and then cosines (Marian)."""
         if len(self.size) == 1:
             return torch.ones(self.size, device=device, dtype=dtype)
-        table = sinusoidal(torch.arange(self.size[0]), self.size[1])
-        return torch.cat((table[:, 0::2], table[:, 1::2]), dim=1).to(device=device, dtype=dtype)
+        return sines_and_cosines(*self.size).to(device=device, dtype=dtype)
+
+
+def sines_and_cosines(rows: int, width: int) -> Tensor:
+    """The table [rows, width] of sines and then cosines that Marian and RoFormer save."""
+    table = sinusoidal(torch.arange(rows), width)
+    return torch.cat((table[:, 0::2], table[:, 1::2]), dim=1)
 
 
 def read_checkpoint(
@@ -169,6 +174,7 @@ def read_checkpoint(
     """
     disk = Disk(files, family)
     config = up_to_layer(settle(family, fields, disk), layer)
+    check_rotary_table(disk, family)
     encoder, sources = prepare_stack(disk, family, config)
     (stack, stack_sources, lm_head, lm_sources), unread = prepare_decoder(disk, family, fields, encoder, writes)
     head, head_sources = prepare_head(disk, family, fields, config, sources)
@@ -461,6 +467,21 @@ def prepare_vector(
     except ConfigError as error:
         raise LoadError(f"config.json describes no encoder. {error}") from error
     return module, disk.sources(module, family.vector.names)
+
+
+def check_rotary_table(disk: Disk, family: Family) -> None:
+    """Raise LoadError for a saved table of rotations that has other numbers than sines and cosines."""
+    name = disk.prefix + family.rotary_table
+    if not family.rotary_table or name not in disk:
+        return
+    table = disk.files.read(name).float().cpu()
+    even = table.dim() == 2 and table.shape[1] % 2 == 0
+    # The number types of 16 bits round to 4e-3.
+    if not even or not torch.allclose(table, sines_and_cosines(*table.shape), rtol=0.0, atol=1e-2):
+        raise LoadError(
+            f"The weight {name} has other numbers than the sines and cosines that rotate queries and keys, and "
+            "transformers follows it: remove it for sines and cosines, or choose another checkpoint."
+        )
 
 
 def explain_rest(disk: Disk, family: Family) -> tuple[str, ...]:

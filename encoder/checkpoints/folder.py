@@ -2,22 +2,24 @@
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from encoder.checkpoints.checkpoint import LoadedWeights, read_checkpoint
-from encoder.checkpoints.families import JOINTS, Fields, family_of
+from encoder.checkpoints.checkpoint import read_checkpoint
+from encoder.checkpoints.families import FAMILIES, JOINTS, Fields, family_of
 from encoder.checkpoints.generation import with_writer
 from encoder.checkpoints.joint import image_encoder, load_joint, text_encoder
 from encoder.checkpoints.lora import has_adapter, refuse_alone, with_adapter
 from encoder.checkpoints.maps import load_maps
 from encoder.checkpoints.native import is_native
 from encoder.checkpoints.native_read import load_native
-from encoder.checkpoints.sentence import TOKEN, read_dense, read_steps
+from encoder.checkpoints.sentence import TEXT, TOKEN, EmbeddingSteps, read_steps
 from encoder.checkpoints.sentence_settings import TransformerSettings
+from encoder.checkpoints.sentence_steps import read_mix, read_static, read_step
 from encoder.checkpoints.sounds import read_sound_preparation
 from encoder.checkpoints.tokenizer import ReadTokenizer, read_tokenizer
 from encoder.checkpoints.trial import try_tokenizer
@@ -32,6 +34,7 @@ from encoder.inputs.json_file import JSON_BYTES, read_json
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.embed import is_sine_halves
 from encoder.model.encoder import Encoder, unfilled
+from encoder.model.mlm import MLMHead
 from encoder.model.pooling import Dense, DenseConfig
 
 Loaded = TextEncoder | ImageEncoder | AudioEncoder | JointEncoder | MapsEncoder
@@ -70,7 +73,7 @@ def _origin(folder: Path) -> dict[str, Any]:
     names = [path for path in folder.glob("*.json") if path.is_file() and path.name not in ("tokenizer.json", INDEX)]
     files = {path.name: path.read_text(encoding="utf-8") for path in names if path.stat().st_size < JSON_BYTES}
     fields = json.loads(files.get("config.json", "{}"))
-    return {"origin": files} if fields and fields.get("model_type") not in JOINTS else {}
+    return {"origin": files} if fields.get("model_type") in FAMILIES else {}
 
 
 def _load_checkpoint(
@@ -78,12 +81,49 @@ def _load_checkpoint(
 ) -> Any:
     if has_adapter(folder) and not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
         refuse_alone(folder)
-    steps = read_steps(folder)
+    steps, name = read_steps(folder), folder.resolve().name
+    made: list[tuple[EmbeddingSteps, Any]] = []
+
+    def load(one: EmbeddingSteps) -> Any:
+        """The encoder of some steps. Sides with the same first module share its weights."""
+        same = next((model for before, model in made if before.folder == one.folder), None)
+        made.append((one, _load_steps(name, one, device, dtype, trial, weights, same)))
+        return made[-1][1]
+
+    found = load(steps)
+    sides = {side: found if one == replace(steps, sides={}) else load(one) for side, one in steps.sides.items()}
+    return replace(found, sides=sides) if sides else found
+
+
+def _load_steps(
+    name: str,
+    steps: EmbeddingSteps,
+    device: torch.device,
+    dtype: torch.dtype,
+    trial: bool,
+    weights: Callable[[Path], WeightFiles],
+    same: TextEncoder | None,
+) -> Any:
+    """The encoder of one side. same: one with the same first module, if there is one."""
+    of_steps: dict[str, Any] = {}
+    for part, level in (("dense", TEXT), ("token_dense", TOKEN)):
+        modules = getattr(steps, part)
+        of_steps[part] = tuple(read_step(one, weights, device, dtype, level, steps.most) for one in modules)
+    if steps.first != "Transformer":
+        if trial:
+            try_tokenizer(steps.folder)
+        return _static(name, steps, of_steps, read_static(steps.folder, weights, device, dtype))
     if has_adapter(steps.folder) and not (steps.folder / "config.json").is_file():
         refuse_alone(steps.folder)
     said = steps.transformer
     fields = Fields({**read_json(steps.folder / "config.json"), **said.fields})
-    name, joint = folder.resolve().name, JOINTS.get(str(fields.get("model_type")))
+    if steps.mix is not None and fields.get("output_hidden_states") is True:  # else it changes nothing there, too
+        of_steps["mix"] = read_mix(steps.mix, weights, device, dtype)
+    if same is not None:
+        unset = {"mix": None, "sparse": None, "late": None, "pools_words": False}
+        of_part = vector_of(said, same.encoder, same.mlm_head, of_steps | dict(steps.settings))
+        return replace(same, **unset | of_part, notes=steps.notes)
+    joint = JOINTS.get(str(fields.get("model_type")))
     if joint is not None:
         if trial:
             try_tokenizer(steps.folder)
@@ -107,13 +147,11 @@ def _load_checkpoint(
         )
     splits = read_tokenizer(steps.folder, fields, said.tokenizer)
     tokenizer = splits.tokenizer.lower_cased() if said.lower_case else splits.tokenizer
-    vectors, settings = vector_of(said, read, dict(steps.settings))
+    settings = vector_of(said, read.encoder, read.mlm_head, of_steps | dict(steps.settings))
     found = TextEncoder(
         name=name,
         encoder=read.encoder,
         tokenizer=tokenizer if said.special else tokenizer.without_ends(),
-        dense=(*vectors, *(read_dense(place, weights, device, dtype) for place in steps.dense)),
-        token_dense=tuple(read_dense(place, weights, device, dtype, TOKEN) for place in steps.token_dense),
         mlm_head=read.mlm_head,
         classifier=read.classifier,
         span_head=read.span_head,
@@ -123,27 +161,40 @@ def _load_checkpoint(
     return with_writer(found, steps.folder, fields, read, lambda: found.tokenizer)
 
 
+def _static(name: str, steps: EmbeddingSteps, of_steps: Mapping[str, Any], encoder: Encoder) -> TextEncoder:
+    """An encoder without layers. StaticEmbedding uses tokenizer.json as it is, SparseStaticEmbedding its class."""
+    if steps.first == "StaticEmbedding":
+        splits = ReadTokenizer(Tokenizer.from_file(steps.folder / "tokenizer.json"))
+    else:
+        splits = read_tokenizer(steps.folder, {})
+    tokenizer = splits.tokenizer.without_ends()
+    return TextEncoder(name, encoder, tokenizer, **of_steps, **steps.settings, notes=(*steps.notes, *splits.notes))
+
+
 def vector_of(
-    said: TransformerSettings, read: LoadedWeights, settings: dict[str, Any]
-) -> tuple[tuple[Dense, ...], dict[str, Any]]:
-    """What the Transformer module gives to the pooling: maps that come first, and the settings of the vector.
+    said: TransformerSettings, encoder: Encoder, mlm_head: MLMHead | None, settings: dict[str, Any]
+) -> dict[str, Any]:
+    """The settings of the vector, with what the Transformer module gives to the pooling: a map that comes first, words.
 
     Raises LoadError for a part that the checkpoint does not have.
     """
     if said.part == "words" and settings.get("sparse") is None:
-        if read.mlm_head is None:
-            raise LoadError("This checkpoint's vectors are of words (fill-mask), and it has no masked-word head.")
-        return (), settings | {"pools_words": True}
+        if mlm_head is None:
+            raise LoadError(
+                "This checkpoint's vectors are of words (fill-mask), and it has no masked-word head: "
+                "sentence-transformers would make one of random numbers. Remove transformer_task from "
+                "sentence_bert_config.json, or choose the checkpoint with its head."
+            )
+        return settings | {"pools_words": True}
     if said.part != "pooler":
-        return (), settings
-    pooler = read.encoder.pooler
-    if pooler is None:
+        return settings
+    if encoder.pooler is None:
         raise LoadError("This checkpoint's vector is its pooler's (pooler_output), and it has no pooler.")
-    d_model = read.encoder.config.d_model
+    d_model = encoder.config.d_model
     with unfilled():
         dense = Dense(DenseConfig(d_model, d_model, bias=True, activation="tanh"))
-    fill(dense, {"linear.weight": pooler.weight.detach(), "linear.bias": pooler.bias.detach()})
-    return (dense.eval(),), settings | {"pooling": "cls"}
+    fill(dense, {"linear.weight": encoder.pooler.weight.detach(), "linear.bias": encoder.pooler.bias.detach()})
+    return settings | {"pooling": "cls", "dense": (dense.eval(), *settings["dense"])}
 
 
 def noted(found: Any, notes: tuple[str, ...]) -> Any:

@@ -23,7 +23,8 @@ from encoder.checkpoints.families.parts import written
 from encoder.checkpoints.families.reader import ACTIVATIONS
 from encoder.checkpoints.folder import load_folder
 from encoder.checkpoints.native import SAVED_BY, DiskType, Savable, Tower
-from encoder.checkpoints.sentence import DENSE_ACTIVATION_NAMES, MODES
+from encoder.checkpoints.sentence import MODES
+from encoder.checkpoints.sentence_steps import DENSE_ACTIVATION_NAMES
 from encoder.checkpoints.weights import SINGLE
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
@@ -31,7 +32,8 @@ from encoder.errors import EncoderError
 from encoder.model.classifier import Classifier
 from encoder.model.config import EncoderConfig
 from encoder.model.mlm import MLMHead
-from encoder.model.pooling import parts_of
+from encoder.model.pooling import DenseConfig, parts_of
+from encoder.model.steps import kind_of
 
 Layout = Literal["auto", "huggingface", "encoderscope"]
 State = dict[str, Tensor]
@@ -107,6 +109,8 @@ def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
     if isinstance(model, TextEncoder):
         if model.sparse is not None or model.late is not None:
             raise _NoLayoutError("its vectors are those of SPLADE or ColBERT")
+        if model.token_dense or model.mix is not None or any(kind_of(step) != "dense" for step in model.dense):
+            raise _NoLayoutError("its vectors have steps that are written in our own layout only")
         _tokenizer(model, files, synthetic="config.json" not in model.origin, folder=folder)
         weights |= _steps(model, files)
     elif model.decoder is not None:
@@ -265,7 +269,7 @@ def _steps(model: TextEncoder, files: dict[str, str]) -> dict[str, State]:
     activations = {ours: name for name, ours in DENSE_ACTIVATION_NAMES.items()}
     weights: dict[str, State] = {}
     for dense in model.dense:
-        config = dense.config
+        config: DenseConfig = dense.config  # type: ignore[assignment]  # `_write` refuses the other steps
         weights[f"{len(steps)}_Dense"] = dense.state_dict()
         activation = f"torch.nn.modules.{'linear' if config.activation == 'none' else 'activation'}"
         about = {

@@ -32,6 +32,7 @@ from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.config import EncoderConfig
 from encoder.model.mlm import MLMHead, MLMHeadConfig
 from encoder.model.pooling import LateConfig, SparseConfig, parts_of
+from encoder.model.steps import LayerMix, LayerMixConfig, settings_of
 from encoder.model.vector_head import VectorHead, VectorHeadConfig
 
 MODEL_TYPE = "encoderscope"
@@ -52,8 +53,9 @@ HEADS: dict[str, tuple[type, Callable[[EncoderConfig, Any], nn.Module]]] = {
     "vector_head": (VectorHeadConfig, lambda config, own: VectorHead(config.d_model, own)),
     "mlm_head": (MLMHeadConfig, MLMHead),
     "span_head": (ClassifierConfig, lambda config, own: Classifier(config.d_model, own)),
+    "mix": (LayerMixConfig, lambda config, own: LayerMix(own)),
 }
-#: Fields of TextEncoder with several linear maps.
+#: Fields of TextEncoder with several steps.
 SEVERAL = ("dense", "token_dense")
 #: The tokenizer of a decoder whose vocabulary is not that of the input.
 DECODER_TOKENIZER = "decoder_tokenizer.json"
@@ -170,7 +172,10 @@ def fields_of(model: Tower) -> dict[str, Any]:
     if model.decoder is not None:
         fields["decoder"] = _decoder_fields(model, model.decoder)
     if isinstance(model, TextEncoder):
-        fields |= {name: [_head_fields(dense) for dense in getattr(model, name)] for name in SEVERAL}
+        if model.sides:
+            names = " and ".join(f"model.sides[{name!r}]" for name in model.sides)
+            raise EncoderError(f"{model.name} has one encoder for each side: save them one by one, {names}.")
+        fields |= {name: [dict(settings_of(step)) for step in getattr(model, name)] for name in SEVERAL}
         return fields | dataclasses.asdict(TextFields.of(model))
     fields["preparation"] = dataclasses.asdict(model.preparation)
     if isinstance(model, AudioEncoder):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from encoder.checkpoints.json_fields import from_fields
 from encoder.checkpoints.native import (
@@ -33,7 +34,7 @@ from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder, unfilled
 from encoder.model.lm_head import LMHead, LMHeadConfig
-from encoder.model.pooling import Dense, DenseConfig
+from encoder.model.steps import STEPS
 
 #: Characters of a model's name.
 LONGEST_NAME = 200
@@ -96,7 +97,7 @@ def _tower(name: str, folder: Path, fields: dict[str, Any]) -> Tower:
         for maps in SEVERAL if config.takes_text else ():
             if not isinstance(fields.get(maps, []), list):
                 raise LoadError(f"config.json has {maps}={quoted(fields[maps])}: specify a list.")
-            parts[maps] = tuple(Dense(from_fields(DenseConfig, entry, maps)) for entry in fields.get(maps, []))
+            parts[maps] = tuple(_step(entry, maps) for entry in fields.get(maps, []))
     if config.takes_text:
         parts |= _of_text(folder, fields, config)
     elif config.patches is None:
@@ -107,6 +108,16 @@ def _tower(name: str, folder: Path, fields: dict[str, Any]) -> Tower:
         parts["decoder"] = _decoder(name, folder, fields["decoder"], parts)
     made: Tower = kind(name=name, **parts)
     return made
+
+
+def _step(entry: Any, where: str) -> nn.Module:
+    """A step after the pooling. Raises LoadError for an unknown kind."""
+    kind = entry.get("kind", "dense") if isinstance(entry, dict) else None
+    if kind not in STEPS:
+        raise LoadError(f"config.json has {where}={quoted(entry)}: specify steps of the kinds {', '.join(STEPS)}.")
+    settings, make = STEPS[kind]
+    step: nn.Module = make(from_fields(settings, {name: entry[name] for name in entry if name != "kind"}, where))
+    return step
 
 
 def _decoder(name: str, folder: Path, given: Any, parts: dict[str, Any]) -> Decoder:

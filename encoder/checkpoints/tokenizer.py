@@ -7,7 +7,7 @@ tokenizer.json as it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 SENTENCEPIECE = ("spiece.model", "sentencepiece.bpe.model", "tokenizer.model", "spm.model")
 #: Files of a vocabulary before tokenizer.json.
-FILES: dict[Kind, tuple[str, ...]] = {"WordPiece": ("vocab.txt",), "BPE": ("vocab.json", "merges.txt"), "Unigram": ()}
+FILES: dict[Kind, tuple[str, ...]] = {
+    "WordPiece": ("vocab.txt",), "WordLevel": ("vocab.txt",), "BPE": ("vocab.json", "merges.txt"), "Unigram": (),
+}  # fmt: skip
 #: Texts on which the tokenizer of the class and tokenizer.json are compared.
 PROBES = ("The Café, naïve 東京!", "  two  spaces\n and\ttabs", "isn't 3.14 e\u0301 ﬁ", "a")
 #: Names of the parts of tokenizer.json in a note.
@@ -127,6 +129,8 @@ def _of_json(folder: Path, saved: Tokenizer, fields: Mapping[str, Any], override
     settings = read_tokenizer_settings(folder, overrides, saved.backend.get_added_tokens_decoder())
     name = class_of(settings.values, fields, bytes_only=saved.byte_level)
     kind, vocabulary = CLASSES.get(name), type(saved.backend.model).__name__
+    if kind is not None and kind.older and has_files(folder, kind):
+        return _of_older(folder, fields, overrides)
     segments, pads_left = segments_of(settings, kind), settings.values.get("padding_side") == "left"
     if kind is None or kind.kind != vocabulary:
         notes = _note_on_class(name, kind, vocabulary)
@@ -198,7 +202,7 @@ def _note_on_class(name: str, kind: TokenizerClass | None, vocabulary: str) -> t
 def _of_files(folder: Path, kind: TokenizerClass, settings: TokenizerSettings) -> Tokenizer:
     """A tokenizer from vocabulary files. Raises LoadError for files that do not fit together."""
     try:
-        source = _word_pieces(folder) if kind.kind == "WordPiece" else _byte_pairs(folder)
+        source = SOURCES[kind.kind](folder)
         missing = {
             name: token
             for name, default in kind.special.items()
@@ -244,11 +248,24 @@ def _word_pieces(folder: Path) -> tokenizers.Tokenizer:
     from tokenizers import Tokenizer as Backend
     from tokenizers import models
 
+    return Backend(models.WordPiece(_lines(folder)))
+
+
+def _words(folder: Path) -> tokenizers.Tokenizer:
+    """vocab.txt: one token in each line, without the space around it."""
+    from tokenizers import Tokenizer as Backend
+    from tokenizers import models
+
+    words = {word.strip(): index for word, index in _lines(folder).items()}
+    return Backend(models.WordLevel(words, unk_token="<unk>"))
+
+
+def _lines(folder: Path) -> dict[str, int]:
+    """The lines of vocab.txt with their numbers from 0."""
     lines = read_text(folder / "vocab.txt").split("\n")
     if lines[-1] == "":
         lines.pop()
-    vocabulary = {piece.rstrip("\r"): index for index, piece in enumerate(lines)}
-    return Backend(models.WordPiece(vocabulary))
+    return {line.rstrip("\r"): index for index, line in enumerate(lines)}
 
 
 def _byte_pairs(folder: Path) -> tokenizers.Tokenizer:
@@ -257,3 +274,7 @@ def _byte_pairs(folder: Path) -> tokenizers.Tokenizer:
     from tokenizers import models
 
     return Backend(models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")))
+
+
+#: What reads the older files of a kind of vocabulary.
+SOURCES: dict[Kind, Callable[[Path], Any]] = {"WordPiece": _word_pieces, "WordLevel": _words, "BPE": _byte_pairs}

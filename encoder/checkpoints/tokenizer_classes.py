@@ -17,7 +17,7 @@ from encoder.checkpoints.tokenizer_settings import TokenizerSettings, wrong
 if TYPE_CHECKING:
     import tokenizers
 
-Kind = Literal["WordPiece", "BPE", "Unigram"]
+Kind = Literal["WordPiece", "WordLevel", "BPE", "Unigram"]
 #: The table of SentencePiece that replaces characters, a part of tokenizer.json.
 Charsmap = Any
 
@@ -27,6 +27,7 @@ SPM = {"bos_token": "<s>", "eos_token": "</s>", "sep_token": "</s>", "cls_token"
 ENDS = {"bos_token": "[CLS]", "eos_token": "[SEP]"}
 GPT = {"unk_token": "<|endoftext|>", "bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"}
 GEMMA = {"unk_token": "<unk>", "bos_token": "<bos>", "eos_token": "<eos>", "pad_token": "<pad>", "mask_token": "<mask>"}
+ESM = {"unk_token": "<unk>", "cls_token": "<cls>", "pad_token": "<pad>", "mask_token": "<mask>", "eos_token": "<eos>"}
 #: What CLIP splits a text into, before byte pairs: words, digits, and runs of other characters.
 CLIP_PARTS = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 #: What Qwen splits a text into: words with the space before them, single digits, runs of other characters.
@@ -58,6 +59,8 @@ class TokenizerClass:
     segments: bool = False
     #: Whether the mask token takes the space before it.
     eats_space: bool = False
+    #: Whether it uses the older files of its vocabulary even next to tokenizer.json.
+    older: bool = False
     #: More special tokens.
     extra: tuple[str, ...] = ()
 
@@ -134,6 +137,8 @@ def _model(kind: TokenizerClass, source: tokenizers.Tokenizer, texts: Mapping[st
     found = source.model
     if type(found).__name__ == "WordPiece":
         found.unk_token, found.max_input_chars_per_word, found.continuing_subword_prefix = texts["unk_token"], 100, "##"
+    elif type(found).__name__ == "WordLevel":
+        found.unk_token = texts["unk_token"]
     elif type(found).__name__ == "BPE":
         usual: dict[str, Any]
         usual = {"unk_token": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": False, "dropout": None}
@@ -252,6 +257,25 @@ def roberta_ends(backend: Any, texts: Mapping[str, str], settings: TokenizerSett
     backend.post_processor = processors.RobertaProcessing(
         sep, cls, trim_offsets=bool(trims), add_prefix_space=bool(space)
     )
+
+
+def residues(backend: Any, settings: TokenizerSettings, charsmap: Charsmap) -> None:
+    """ESM's splitting: at white space. `residue_ends` adds the tokens of the vocabulary, which then need no space."""
+    from tokenizers import pre_tokenizers
+
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+
+
+def residue_ends(backend: Any, texts: Mapping[str, str], settings: TokenizerSettings) -> None:
+    """<cls> text <eos>, in a pair <cls> first <eos> second <eos>."""
+    from tokenizers import AddedToken
+
+    there = {text_of(token) for token in backend.get_added_tokens_decoder().values()}
+    letters = sorted(backend.get_vocab(with_added_tokens=False).items(), key=lambda item: item[1])
+    backend.add_tokens([AddedToken(letter, normalized=False) for letter, _ in letters if letter not in there])
+    cls, end = texts["cls_token"], texts.get("eos_token")
+    after = f" {end}" if end else ""
+    template(backend, f"{cls} $A{after}", f"{cls} $A{after} $B{after}", [cls, *([end] if end else [])])
 
 
 # --- byte pairs ------------------------------------------------------------------------------------------------------
@@ -453,6 +477,7 @@ CLASSES: dict[str, TokenizerClass] = {
         "WordPiece", SPM | {"unk_token": "[UNK]"}, words(), lambda backend, texts, settings: roberta_ends(
             backend, texts, TokenizerSettings()), eats_space=True,
     ),
+    "EsmTokenizer": TokenizerClass("WordLevel", ESM, residues, residue_ends, older=True),
     **dict.fromkeys(("RobertaTokenizer", "LongformerTokenizer", "LEDTokenizer", "BartTokenizer"), _ROBERTA),
     "DebertaTokenizer": TokenizerClass("BPE", ENDS | BERT, byte_level, deberta_ends, _BYTES, segments=True),
     "GPT2Tokenizer": TokenizerClass("BPE", GPT | {"pad_token": None}, byte_level, None, _BYTES),

@@ -41,7 +41,7 @@ OTHERS = frozenset(
     BarthezTokenizer BartphoTokenizer BertweetTokenizer BioGptTokenizer BlenderbotSmallTokenizer
     BlenderbotTokenizer ByT5Tokenizer CTRLTokenizer CanineTokenizer ClvpTokenizer CodeLlamaTokenizer
     CohereTokenizer ConvBertTokenizer CpmAntTokenizer CpmTokenizer DPRReaderTokenizer DiaTokenizer
-    EsmTokenizer EsmcTokenizer FNetTokenizer FSMTTokenizer FlaubertTokenizer FunnelTokenizer
+    EsmcTokenizer FNetTokenizer FSMTTokenizer FlaubertTokenizer FunnelTokenizer
     GPTNeoXJapaneseTokenizer HerbertTokenizer LasrTokenizer LayoutLMv2Tokenizer LayoutLMv3Tokenizer
     LayoutXLMTokenizer LukeTokenizer MBart50Tokenizer MBartTokenizer MarkupLMTokenizer MgpstrTokenizer
     MvpTokenizer MyT5Tokenizer NllbTokenizer NougatTokenizer OpenAIGPTTokenizer PLBartTokenizer

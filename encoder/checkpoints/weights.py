@@ -28,6 +28,7 @@ SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 #: Number types of weights, as safetensors names them.
 NUMBERS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+WHOLE = {"I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "U8": torch.uint8}
 #: Files that an index may name.
 MOST_SHARDS = 1_000
 SAVE_AGAIN = "save the model again with save_pretrained(folder)."
@@ -115,6 +116,12 @@ class WeightFiles:
         """Let the weights of these names be those of other files. names: ours -> theirs."""
         self._stored = self._stored | {ours: other._stored[theirs] for ours, theirs in names.items()}
 
+    def without(self, names: tuple[str, ...]) -> WeightFiles:
+        """All weights but those of these names."""
+        some = copy.copy(self)
+        some._stored = {name: one for name, one in self._stored.items() if name not in names}
+        return some
+
     def also(self, name: str, same: str) -> None:
         """Let the weight `same` have a second name."""
         self._stored[name] = self._stored[same]
@@ -142,18 +149,25 @@ class WeightFiles:
         Raises LoadError for a file that ends too early, and for a weight that is not of ordinary numbers. Whole numbers
         are the weights of a model that was quantised; without their scales they are another model.
         """
+        return self._read(name, NUMBERS)
+
+    def read_whole(self, name: str) -> Tensor:
+        """A copy of a table of whole numbers, such as places in another. Raises LoadError for other numbers."""
+        return self._read(name, WHOLE).long()
+
+    def _read(self, name: str, kinds: Mapping[str, torch.dtype]) -> Tensor:
         stored = self._stored[name]
-        if stored.kind not in NUMBERS:
+        if stored.kind not in kinds:
             raise LoadError(
                 f"The weight {quoted(name)} in {self.folder.name} is of the type {stored.kind}, and "
-                f"{', '.join(NUMBERS)} are read: save the model in one of them."
+                f"{', '.join(kinds)} are read: save the model in one of them."
             )
         try:
             content = stored.file.read(stored.start, stored.n_bytes)
         except EOFError:
             name = stored.file.path.name
             raise LoadError(f"{name} in {self.folder.name} was cut short meanwhile: load it again.") from None
-        return content.view(NUMBERS[stored.kind]).reshape(stored.shape)
+        return content.view(kinds[stored.kind]).reshape(stored.shape)
 
 
 def read_tensor(
@@ -194,7 +208,8 @@ def _stored_in(path: Path) -> dict[str, Stored]:
     found = {}
     for name, about in header.items():
         (start, end), kind, shape = about["data_offsets"], str(about["dtype"]), tuple(about["shape"])
-        if kind in NUMBERS and end - start != math.prod(shape) * NUMBERS[kind].itemsize:
+        size = (NUMBERS | WHOLE).get(kind)
+        if size is not None and end - start != math.prod(shape) * size.itemsize:
             raise ValueError(f"{quoted(name)} has another size than its shape")  # another file since the check
         found[name] = Stored(file, 8 + n_header + start, end - start, kind, shape)
     return found

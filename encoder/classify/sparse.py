@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from encoder.encoders.text import POSITIONS_AT_ONCE, TextEncoder
-from encoder.errors import EncoderError
 from encoder.model.pooling import SparseConfig
 from encoder.trace.trace import Trace
 
@@ -38,19 +37,10 @@ def sparse_vector(model: TextEncoder, trace: Trace) -> SparseVector:
     A model that was not trained as SPLADE has weights for most words. Raises EncoderError for a model without a
     masked-word head.
     """
-    if model.mlm_head is None:
-        raise EncoderError(f"{model.name} has no masked-word head, which SPLADE needs: choose another checkpoint.")
     how = model.sparse or SparseConfig()
-    total = torch.zeros(model.config.vocab_size, device=trace.output.device)
-    largest, source = torch.zeros_like(total), torch.zeros_like(total, dtype=torch.long)
-    for places in torch.split(torch.arange(trace.n_real, device=total.device), POSITIONS_AT_ONCE):
-        given = token_weights(model, trace.output[places], how)  # [t, V]
-        most, place = given.max(dim=0)
-        total = torch.maximum(total, most) if how.pooling == "max" else total + given.sum(dim=0)
-        source = torch.where(most > largest, places[place], source)
-        largest = torch.maximum(largest, most)
+    total, largest, source = _present(model, trace) if how.pooling == "present" else _pooled(model, trace, how)
     order = total.argsort(descending=True, stable=True)
-    ids = order[total[order] > 0]
+    ids = order[total[order] > 0][: how.most]
     return SparseVector(
         ids=tuple(ids.tolist()),
         words=tuple(map(model.tokenizer.token, ids.tolist())),
@@ -60,10 +50,24 @@ def sparse_vector(model: TextEncoder, trace: Trace) -> SparseVector:
     )
 
 
-@torch.no_grad()
-def token_weights(model: TextEncoder, output: Tensor, how: SparseConfig) -> Tensor:
-    """Outputs [t, D] of some tokens -> [t, V]: what each gives to each word."""
-    assert model.mlm_head is not None
-    logits = model.mlm_head(output, model.encoder.embedding.tokens.weight).float()
-    weights = torch.log1p(logits.relu())
-    return torch.log1p(weights) if how.twice else weights
+def _pooled(model: TextEncoder, trace: Trace, how: SparseConfig) -> tuple[Tensor, Tensor, Tensor]:
+    """[V] each: the weight of each word, the largest part of a token, and that token."""
+    total = torch.zeros(model.config.vocab_size, device=trace.output.device)
+    largest, source = torch.zeros_like(total), torch.zeros_like(total, dtype=torch.long)
+    for places in torch.split(torch.arange(trace.n_real, device=total.device), POSITIONS_AT_ONCE):
+        with torch.no_grad():
+            given = model.token_weights(trace.output[places])  # [t, V]
+        most, place = given.max(dim=0)
+        total = torch.maximum(total, most) if how.pooling == "max" else total + given.sum(dim=0)
+        source = torch.where(most > largest, places[place], source)
+        largest = torch.maximum(largest, most)
+    return total, largest, source
+
+
+def _present(model: TextEncoder, trace: Trace) -> tuple[Tensor, Tensor, Tensor]:
+    """The same where a word that is in the text has its own weight: the first token with it gives all of it."""
+    total = model.vector_of(trace).float()
+    source = torch.zeros_like(total, dtype=torch.long)
+    for place in reversed(range(trace.n_real)):
+        source[trace.ids[place]] = place
+    return total, total, source

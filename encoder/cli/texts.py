@@ -49,7 +49,7 @@ def embed(options: argparse.Namespace) -> Iterator[Result]:
         text_model, layer = of_text(model, "leave --layer and --pool out."), options.layer
         vectors = vectors_of(text_model, names, -1 if layer is None else layer, options.pool or "mean")
     else:
-        prompt = {"prompt": options.prompt} if isinstance(model, TextEncoder) else {}
+        prompt = {"prompt": options.prompt, "side": options.side} if isinstance(model, TextEncoder) else {}
         parts = [given[first : first + TOGETHER] for first in range(0, len(given), TOGETHER)]
         vectors = np.concatenate(
             [model.embed(part, **prompt).float().cpu().numpy() for part in track(parts, len(parts), "parts")]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -64,8 +65,8 @@ def fingerprint(model: TextEncoder, prompt: str | None = None) -> Fingerprint:
     weights = hashlib.sha256()
     for name, value in sorted(model.encoder.state_dict().items()):
         _add(weights, name, value)
-    dense = hashlib.sha256()
-    for one in model.dense:
+    dense, parts = hashlib.sha256(), list(_parts(model))
+    for one in parts:
         dense.update(repr(one.config).encode())
         for name, value in sorted(one.state_dict().items()):
             _add(dense, name, value)
@@ -75,8 +76,8 @@ def fingerprint(model: TextEncoder, prompt: str | None = None) -> Fingerprint:
             "weights": weights.hexdigest()[:DIGITS],
             "architecture": _digest(json.dumps(config).encode()),
             "tokenizer": _digest(model.tokenizer.backend.to_str().encode()),
-            "pooling": model.pooling + ("" if model.pools_prompt else ", without the prompt"),
-            "dense": dense.hexdigest()[:DIGITS] if model.dense else "none",
+            "pooling": _pooling(model) + ("" if model.pools_prompt else ", without the prompt"),
+            "dense": dense.hexdigest()[:DIGITS] if parts else "none",
             "normalise": str(model.normalise),
             "dimensions": str(model.width_of_vectors),
             "prompt": repr(before),
@@ -84,6 +85,24 @@ def fingerprint(model: TextEncoder, prompt: str | None = None) -> Fingerprint:
             "precision": str(model.encoder.dtype).removeprefix("torch."),
         }
     )
+
+
+def _parts(model: TextEncoder) -> Iterator[Any]:
+    """The modules between the outputs and the vector of a text, in order."""
+    if model.mix is not None:
+        yield model.mix
+    if (model.pools_words or model.sparse is not None) and model.mlm_head is not None:
+        yield model.mlm_head
+    if model.late is None:
+        yield from model.token_dense
+    yield from model.dense
+
+
+def _pooling(model: TextEncoder) -> str:
+    """How one vector is made of those of the tokens."""
+    if model.sparse is not None:
+        return f"{model.sparse}"
+    return f"{model.pooling}, of words" if model.pools_words else model.pooling
 
 
 def _digest(content: bytes) -> str:

@@ -27,6 +27,7 @@ from encoder.model.config import EncoderConfig
 from encoder.model.device import explain_out_of_memory
 from encoder.model.encoder import Encoder, unfilled
 from encoder.model.pooling import Dense, pool
+from encoder.model.steps import Unit
 from encoder.trace.capture import record
 
 #: Texts of similar length that run together where no fault depends on the batch.
@@ -396,16 +397,10 @@ class Pipeline:
         if model.max_embed_tokens is not None:
             limit = min(limit, model.max_embed_tokens)
         before = model.prompt() if prompt is None else prompt
-        steps: list[Step] = [("dense", place) for place in range(len(model.dense))]
-        if model.normalise:
-            steps.append(("normalise", 0))
-        if model.truncate_dim is not None:
-            steps.append(("cut", model.truncate_dim))
-        if model.pools_words:
-            raise EncoderError(f"{model.name} gives a number for each word: choose a model with a vector of a text.")
+        dense, steps = steps_of(model)
         kept: Literal["start", "end"] = "end" if model.tokenizer.cut_side == "left" else "start"
         front = Front(model.encoder, model.tokenizer, before, limit=limit, keeps=kept)
-        end = End(model.pooling, model.dense, tuple(steps), pools_prompt=model.pools_prompt)
+        end = End(model.pooling, dense, steps, pools_prompt=model.pools_prompt)
         return cls(front, end, model)
 
     def with_front(self, **changes: Any) -> Pipeline:
@@ -433,6 +428,32 @@ class Pipeline:
     def width(self) -> int:
         """D' of the right pipeline."""
         return self.model.width_of_vectors
+
+
+def steps_of(model: TextEncoder) -> tuple[tuple[Dense, ...], tuple[Step, ...]]:
+    """The linear maps after the pooling, and all that follows it, in order.
+
+    Raises EncoderError for a vector that is made in another way, of words, other layers or a sparse code.
+    """
+    if model.pools_words or model.sparse is not None:
+        raise EncoderError(f"{model.name} gives a number for each word: choose a model with a vector of a text.")
+    dense: list[Dense] = []
+    steps: list[Step] = []
+    for one in model.dense:
+        if isinstance(one, Dense):
+            steps.append(("dense", len(dense)))
+            dense.append(one)
+        elif isinstance(one, Unit):
+            steps.append(("normalise", 0))
+        else:
+            raise EncoderError(f"{model.name} has {type(one).__name__} after its pooling: choose another model.")
+    if model.mix is not None or (model.token_dense and model.late is None):
+        raise EncoderError(f"{model.name} changes the outputs before they are pooled: choose a model that does not.")
+    if model.normalise:
+        steps.append(("normalise", 0))
+    if model.truncate_dim is not None:
+        steps.append(("cut", model.truncate_dim))
+    return tuple(dense), tuple(steps)
 
 
 # --- changes by name ------------------------------------------------------------------------------------------------

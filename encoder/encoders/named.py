@@ -260,14 +260,19 @@ Model = TypeVar("Model")
 def moved_to(model: Model, device: str, dtype: str | None) -> Model:
     """A copy of a model, or of a pair, with its weights on this device and of this number type."""
     where, kind = pick_device(device), None if dtype is None else pick_dtype(dtype)
-    towers: Any = getattr(model, "towers").values()  # noqa: B009 (of a NamedEncoder or a JointEncoder)
+    towers = _with_sides(model)
     everyone = [*towers, *(one.decoder for one in towers if one.decoder is not None)]
     kept = [one.tokenizer for one in everyone if hasattr(one, "tokenizer")]  # it never changes, so models share it
     found = copy.deepcopy(model, {id(one): one for one in kept})
-    for tower in found.towers.values():  # type: ignore[attr-defined]
+    for tower in _with_sides(found):
         for module in (tower.encoder, *tower.heads.values()):
             module.to(device=where, dtype=kind)
     return found
+
+
+def _with_sides(model: Any) -> list[Any]:
+    """The encoders of a NamedEncoder or a JointEncoder: its towers, and their sides."""
+    return [one for tower in model.towers.values() for one in (tower, *getattr(tower, "sides", {}).values())]
 
 
 def _values_of(values: Mapping[str, Tensor], index: int) -> Mapping[str, Tensor]:

@@ -3,6 +3,7 @@
 Shapes: N texts, B batch, T tokens, D d_model, V vocabulary.
 """
 
+import dataclasses
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from encoder.edits import Edit
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, TextError, quoted
-from encoder.inputs.text import TextWindow, Tokenized, texts_of
+from encoder.inputs.text import Batch, TextWindow, Tokenized, texts_of
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.classifier import Classifier
 from encoder.model.config import EncoderConfig
@@ -21,11 +22,15 @@ from encoder.model.device import explain_out_of_memory, pick_dtype
 from encoder.model.encoder import Encoder
 from encoder.model.mlm import MaskedPrediction, MLMHead
 from encoder.model.overview import Receiver
-from encoder.model.pooling import Dense, LateConfig, SparseConfig, parts_of, pool
+from encoder.model.pooling import LateConfig, SparseConfig, parts_of, pool
+from encoder.model.steps import LayerMix, check_widths, width_after
+from encoder.trace.capture import record
 from encoder.trace.trace import Trace
 
 #: Masked positions that are predicted at a time: a row of logits is as long as the vocabulary.
 POSITIONS_AT_ONCE = 64
+#: The roles of texts that every encoder knows.
+SIDES = ("query", "document")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +51,8 @@ class TextEncoder(NamedEncoder):
     tokenizer: Tokenizer
     #: How `embed` makes one vector of those of the tokens, as the checkpoint says.
     pooling: str = "mean"
-    #: Maps that follow the pooling.
-    dense: tuple[Dense, ...] = ()
+    #: What follows the pooling: linear maps, and the other STEPS of encoder.model.steps.
+    dense: tuple[nn.Module, ...] = ()
     #: Whether the vector then gets norm 1.
     normalise: bool = False
     #: Where `embed` cuts a text; None: where `trace` does, at config.max_tokens.
@@ -70,8 +75,12 @@ class TextEncoder(NamedEncoder):
     sparse: SparseConfig | None = field(default=None, kw_only=True)
     #: ColBERT's vectors (encoder.similarity.late_interaction).
     late: LateConfig | None = field(default=None, kw_only=True)
-    #: The maps that make these of the vectors of tokens.
-    token_dense: tuple[Dense, ...] = field(default=(), kw_only=True)
+    #: The steps that make these of the vectors of tokens; with a pooling they come before it.
+    token_dense: tuple[nn.Module, ...] = field(default=(), kw_only=True)
+    #: The mean over layers that is pooled in the place of the output, where the checkpoint has one.
+    mix: LayerMix | None = field(default=None, kw_only=True)
+    #: The encoders of texts with another role, such as "query" and "document", where they differ from this one.
+    sides: Mapping[str, "TextEncoder"] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,14 +88,23 @@ class TextEncoder(NamedEncoder):
             raise EncoderError("A classification head of texts uses one layer: choose another head.")
         if self.pools_words and self.mlm_head is None:
             raise EncoderError("Vectors of words need a masked-word head: choose a checkpoint with one.")
+        if self.late is None and self.sparse is None:
+            token_width = width_after(self.token_dense, self._token_width)
+            check_widths(self.token_dense, self._token_width)
+            check_widths(self.dense, token_width * len(parts_of(self.pooling)))
+        if self.mix is not None and self.mix.config.first + self.mix.config.n_weights != self.config.n_layers + 1:
+            raise EncoderError(
+                f"{self.name} has {self.config.n_layers} layers, and its mean over layers has "
+                f"{self.mix.config.n_weights} weights from {self.mix.config.first} on: specify one for each."
+            )
 
     @property
     def heads(self) -> dict[str, nn.Module]:
-        """As of every encoder, with `mlm_head`, `span_head`, `dense` and `token_dense`."""
+        """As of every encoder, with `mlm_head`, `span_head`, `mix`, `dense` and `token_dense`; not those of `sides`."""
         found = super().heads
         for name, several in (("dense", self.dense), ("token_dense", self.token_dense)):
             found |= {f"{name}.{index}": dense for index, dense in enumerate(several)}
-        single = {"mlm_head": self.mlm_head, "span_head": self.span_head}
+        single = {"mlm_head": self.mlm_head, "span_head": self.span_head, "mix": self.mix}
         return found | {name: head for name, head in single.items() if head is not None}
 
     # --- tokens -------------------------------------------------------------------------------------------------------
@@ -248,11 +266,40 @@ class TextEncoder(NamedEncoder):
             raise TextError(f"{self.name} has no prompt {name!r}: choose one of its prompts ({known}).")
         return self.prompts[name] if name else ""
 
-    def embed(self, texts: Sequence[str] | str, batch_size: int = 32, *, prompt: str | None = None) -> Tensor:
+    @property
+    def has_sides(self) -> bool:
+        """Whether the checkpoint treats queries and documents differently, by its weights or by its prompts."""
+        return bool(self.sides) or any(self.prompts.get(name) for name in SIDES)
+
+    def side(self, name: str | None) -> "TextEncoder":
+        """The encoder of texts with a role, "query" or "document", which `embed` uses with `side`; None: this one.
+
+        Its weights may be others (`sides`), and its default prompt is the one of that name, without which it has none.
+        Raises TextError for an unknown name.
+        """
+        if name is None:
+            return self
+        if name not in SIDES and name not in self.sides:
+            known = ", ".join(dict.fromkeys((*SIDES, *self.sides)))
+            raise TextError(f"{self.name} has no side {name!r}: choose one of {known}.")
+        default = name if name in self.prompts else None
+        return dataclasses.replace(self.sides.get(name, self), default_prompt=default, sides=self.sides)
+
+    def embed(
+        self,
+        texts: Sequence[str] | str,
+        batch_size: int = 32,
+        *,
+        prompt: str | None = None,
+        side: str | None = None,
+    ) -> Tensor:
         """Texts -> [N, D], pooled (and scaled to norm 1) as the checkpoint says. A single text gives [1, D].
 
-        prompt: the name of what comes before each text, as `self.prompt` takes it. Raises TextError for an unknown one.
+        prompt: the name of what comes before each text, as `self.prompt` takes it; side: "query" or "document", whose
+        prompt and weights are used (`self.side`). Raises TextError for unknown ones.
         """
+        if side is not None:
+            return self.side(side).embed(texts, batch_size, prompt=prompt)
         texts = texts_of(texts)
         found = torch.zeros(len(texts), self.width_of_vectors, device=self.device, dtype=self.encoder.dtype)
         for places, vectors in self.iter_embed(texts, batch_size, prompt=prompt):
@@ -261,9 +308,12 @@ class TextEncoder(NamedEncoder):
         return found
 
     def iter_embed(
-        self, texts: Sequence[str], batch_size: int = 32, *, prompt: str | None = None
+        self, texts: Sequence[str], batch_size: int = 32, *, prompt: str | None = None, side: str | None = None
     ) -> Iterator[tuple[list[int], Tensor]]:
         """`embed` batch by batch, the longest texts first, so that little is padding: (places in `texts`, [B, D])."""
+        if side is not None:
+            yield from self.side(side).iter_embed(texts, batch_size, prompt=prompt)
+            return
         before = self.prompt(prompt)
         texts = [before + text for text in texts_of(texts)]
         n_left_out = 0 if self.pools_prompt or not before else self._prompt_tokens(before)
@@ -277,10 +327,10 @@ class TextEncoder(NamedEncoder):
             # A padding token that the encoder has no vector for: the mask hides it, so any vector does.
             ids = batch.ids if self.can_pad else batch.ids.where(batch.ids < self.config.vocab_size, 0)
             with explain_out_of_memory(self.device, batch.ids.numel()), torch.no_grad():
-                output = self.encoder(ids, batch.mask, batch.segments)
+                output = self._pooled_stream(ids, batch)
                 mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask.clone()
                 mask[:, :n_left_out] = False
-                vectors = self.pool(output, mask)
+                vectors = self.pool(output, mask, batch.ids)
             yield places, vectors
 
     def _prompt_tokens(self, prompt: str) -> int:
@@ -288,30 +338,95 @@ class TextEncoder(NamedEncoder):
         special = self.tokenize(prompt).special
         return len(special) - int(special[-1])
 
+    def _pooled_stream(self, ids: Tensor, batch: Batch) -> Tensor:
+        """[B, T, D]: what is pooled, which is the output, or the mean over layers. ids: of the batch, known ones."""
+        inputs = ids, batch.mask, batch.segments
+        if self.mix is None:
+            return self.encoder(*inputs)
+        with record() as recorder:
+            output = self.encoder(*inputs)
+        after = [f"layers.{layer}.{self.config.after_layer}" for layer in range(self.config.n_layers - 1)]
+        mixed: Tensor = self.mix([*(recorder.values[name] for name in ("embedding", *after)), output])
+        return mixed
+
     @property
     def width_of_vectors(self) -> int:
         """Numbers in the vector of a text."""
-        pooled = self.config.vocab_size if self.pools_words else self.config.d_model
-        width = self.dense[-1].config.d_out if self.dense else pooled * len(parts_of(self.pooling))
+        if self.sparse is not None:
+            return self.config.vocab_size
+        token_width = self.config.d_model if self.late is not None else width_after(self.token_dense, self._token_width)
+        width = width_after(self.dense, token_width * len(parts_of(self.pooling)))
         return min(width, self.truncate_dim or width)
 
     def vector_of(self, trace: Trace) -> Tensor:
         """A trace -> the vector that `embed` gives for its text without a prompt, edits included."""
-        return self.pool(trace.output.unsqueeze(0), trace.mask.unsqueeze(0))[0]
+        output = trace.output if self.mix is None else self.mix([*trace.streams[:-1], trace.output])
+        ids = torch.tensor([trace.ids], device=self.device)
+        return self.pool(output.unsqueeze(0), trace.mask.unsqueeze(0), ids)[0]
 
     def vectors(self, outputs: Tensor) -> Tensor:
-        """Outputs [n, T, D] without padding -> [n, D'] in float32, by `pool`."""
+        """Outputs [n, T, D] without padding -> [n, D'] in float32, by `pool`.
+
+        Raises EncoderError where the vector of a text is made of more than the output (`pools_output`).
+        """
+        if not self.pools_output:
+            raise EncoderError(
+                f"The vector of {self.name} is not made of its output only, which this needs: choose another model."
+            )
         return self.pool(outputs, torch.ones(outputs.shape[:2], dtype=torch.bool, device=outputs.device)).float()
 
-    def pool(self, output: Tensor, mask: Tensor) -> Tensor:
-        """output [N, T, D], mask [N, T] -> [N, D] (or the width of the last dense map), as the checkpoint says."""
+    @property
+    def _token_width(self) -> int:
+        """Numbers in what is pooled of each token, before `token_dense`."""
+        return self.config.vocab_size if self.pools_words else self.config.d_model
+
+    @property
+    def pools_output(self) -> bool:
+        """Whether the vector of a text is made of the output only, and not of other layers or of the ids."""
+        return self.mix is None and (self.sparse is None or self.sparse.pooling != "present")
+
+    def pool(self, output: Tensor, mask: Tensor, ids: Tensor | None = None) -> Tensor:
+        """output [N, T, D], mask and ids [N, T] -> [N, D'], as the checkpoint says. ids: needed by "present" only."""
+        if self.sparse is not None:
+            return self._word_weights(output, mask, ids)
         if self.pools_words and self.mlm_head is not None:
             output = self.mlm_head(output, self.encoder.embedding.tokens.weight)
+        if self.late is None:
+            for step in self.token_dense:
+                output = step(output)
         pooled = pool(output, mask, self.pooling)
-        for dense in self.dense:
-            pooled = dense(pooled)
+        for step in self.dense:
+            pooled = step(pooled)
         pooled = torch.nn.functional.normalize(pooled, dim=-1) if self.normalise else pooled
         return pooled[..., : self.truncate_dim]
+
+    def _word_weights(self, output: Tensor, mask: Tensor, ids: Tensor | None) -> Tensor:
+        """[N, V]: SPLADE's weight of each word of the vocabulary."""
+        how = self.sparse
+        assert how is not None
+        if how.pooling == "present":
+            assert ids is not None, "pools_output says who needs them"
+            found = output.new_zeros(len(output), self.config.vocab_size)
+            for row, weights, one, counts in zip(found, output[..., 0], ids, mask, strict=True):
+                row[one[counts]] = weights[counts]
+        else:  # text by text, since a row of logits is as long as the vocabulary
+            parts = [self.token_weights(one[counts]) for one, counts in zip(output, mask, strict=True)]
+            found = torch.stack([part.amax(dim=0) if how.pooling == "max" else part.sum(dim=0) for part in parts])
+        if how.most is None or how.most >= found.shape[-1]:
+            return found
+        places = found.abs().topk(how.most, dim=-1).indices
+        return torch.zeros_like(found).scatter(-1, places, found.gather(-1, places))
+
+    def token_weights(self, output: Tensor) -> Tensor:
+        """Outputs [t, D] of some tokens -> [t, V] in float32: what each gives to each word in SPLADE's vector.
+
+        Raises EncoderError for a model without a masked-word head.
+        """
+        if self.mlm_head is None:
+            raise EncoderError(f"{self.name} has no masked-word head, which SPLADE needs: choose another checkpoint.")
+        logits = self.mlm_head(output, self.encoder.embedding.tokens.weight).float()
+        weights = torch.log1p(logits.relu())
+        return torch.log1p(weights) if self.sparse is not None and self.sparse.twice else weights
 
     # --- masked words -------------------------------------------------------------------------------------------------
 

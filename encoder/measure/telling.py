@@ -111,7 +111,7 @@ def of_word(trace: Trace, query: int) -> Choice | None:
 
 def _best(trace: Trace, queries: Sequence[int], keys: Keys) -> Choice | None:
     """The query and head of the largest gain; None where none is above 0."""
-    if not queries:
+    if not queries or not trace.config.n_layers:
         return None
     gains = np.nan_to_num(_gains(trace, queries, keys))
     at, layer, head = (int(place) for place in np.unravel_index(int(gains.argmax()), gains.shape))

@@ -112,7 +112,7 @@ class EncoderConfig:
     vocab_size: int
     #: D, the width of the residual stream.
     d_model: int
-    #: L.
+    #: L; 0 for a table of tokens only (static embeddings).
     n_layers: int
     #: H, the heads of queries.
     n_heads: int
@@ -288,7 +288,7 @@ class EncoderConfig:
         self._check_per_layer()
 
     def _check_sizes(self) -> None:
-        check_whole("n_layers", self.n_layers, 1, MAX_LAYERS)
+        check_whole("n_layers", self.n_layers, 0 if self.takes_text else 1, MAX_LAYERS)
         for name in ("d_model", "n_heads", "d_ffn", "max_positions", "relative_max_distance"):
             check_whole(name, getattr(self, name), 1)
         for name in (

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from encoder.errors import ConfigError
+from encoder.errors import ConfigError, quoted
 from encoder.model.checks import check_kinds, check_whole
 from encoder.model.layers import activate
 
@@ -95,13 +95,41 @@ class Dense(nn.Module):
 class SparseConfig:
     """SPLADE: the weight of a vocabulary word is the "max" or "sum" over tokens of log(1 + relu(logit)).
 
-    twice: whether the logarithm is taken twice, log(1 + log(1 + relu(logit))).
+    "present": each word of the text has a weight of its own, whatever stands next to it, and others have 0 (the query
+    side of an inference-free SPLADE). Its table of tokens has one number for each word.
     """
 
-    pooling: Literal["max", "sum"] = "max"
+    pooling: Literal["max", "sum", "present"] = "max"
+    #: Whether the logarithm is taken twice, log(1 + log(1 + relu(logit))).
     twice: bool = False
+    #: How many of the largest weights count; None: all.
+    most: int | None = None
 
     def __post_init__(self) -> None:
+        check_kinds(self)
+        if self.most is not None:
+            check_whole("most", self.most, 1)
+
+
+@dataclass(frozen=True)
+class TokenMerge:
+    """Which vectors of a text's tokens are replaced by their means: Ward's clusters of their cosine distances.
+
+    Of T tokens T // factor means remain, and the first `protected` stay as they are.
+    """
+
+    factor: float
+    protected: int = 1
+    #: Whether the means get norm 1.
+    normalise: bool = True
+    #: Whether queries are merged, too, and whether documents are.
+    queries: bool = False
+    documents: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.factor, int | float) or isinstance(self.factor, bool) or not 1 <= self.factor < 1e9:
+            raise ConfigError(f"factor={quoted(self.factor)} is out of range: choose 1 or more.")
+        check_whole("protected", self.protected, 0)
         check_kinds(self)
 
 
@@ -127,3 +155,7 @@ class LateConfig:
     query_length: int | None = None
     #: Where documents are cut; None: where `embed` cuts texts.
     document_length: int | None = None
+    #: The only ids that count in documents; none: all.
+    kept_ids: tuple[int, ...] = ()
+    #: What makes fewer vectors of them; None: each token has one.
+    merge: TokenMerge | None = None

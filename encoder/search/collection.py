@@ -119,6 +119,7 @@ def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, 
     texts = tuple(readable(text) for text in texts)
     if not texts:
         raise EncoderError("No texts to search: specify at least one.")
+    model = model.side("document") if model.has_sides else model
     vectors = np.empty((len(texts), model.width_of_vectors), dtype=np.float32)
     done = n_cut = 0
     for places, some in model.iter_embed(texts, BATCH):
@@ -147,7 +148,11 @@ def _directions(vectors: np.ndarray, places: Sequence[int]) -> np.ndarray:
 
 
 def nearest(collection: Collection, model: TextEncoder, query: str, k: int = 10) -> list[tuple[int, float]]:
-    """The k texts that are nearest to a query: (place, cosine), nearest first."""
+    """The k texts that are nearest to a query: (place, cosine), nearest first.
+
+    A model with sides (`TextEncoder.has_sides`) embeds it as a query, and `embed` its texts as documents.
+    """
+    model = model.side("query") if model.has_sides else model
     return collection.nearest(model.embed(query)[0].cpu().float().numpy(), k)
 
 

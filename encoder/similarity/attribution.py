@@ -31,6 +31,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.inputs.text import Tokenized
 from encoder.model.device import explain_out_of_memory
+from encoder.model.pooling import Dense
 from encoder.model.shown import Shown
 from encoder.similarity.derivative import linearise_pooling
 from encoder.similarity.paths import (
@@ -202,8 +203,13 @@ def attribute_gradually(
 def splits_exactly(model: TextEncoder) -> bool:
     """Whether the sentence vector is a sum of parts of single output vectors: no dense layer has bias or activation,
     and outputs are pooled, not logits."""
-    return not model.pools_words and all(
-        dense.config.activation == "none" and not dense.config.bias for dense in model.dense
+    return (
+        model.sparse is None
+        and not model.pools_words
+        and all(
+            isinstance(step, Dense) and step.config.activation == "none" and not step.config.bias
+            for step in (*model.token_dense, *model.dense)
+        )
     )
 
 
@@ -217,6 +223,11 @@ def _check(model: TextEncoder, layer: object, steps: object, reference: object) 
         raise EncoderError(f"reference={reference!r}: choose one of {', '.join(REFERENCES)}.")
     if reference == "pad" and not model.can_pad and not (layer == n_layers and splits_exactly(model)):
         raise EncoderError(f"The vocabulary of {model.name} has no padding token: choose reference='zero'.")
+    if not model.pools_output:
+        raise EncoderError(
+            f"The vector of {model.name} is not made of its output only, so its cosine has no such parts: choose "
+            "another model."
+        )
     if model.encoder.training:
         raise EncoderError("This encoder is in training mode, where dropout changes the numbers: call .eval() first.")
     if model.encoder.dtype not in (torch.float32, torch.float64):

@@ -17,7 +17,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.inputs.text import Tokenized
 from encoder.model.device import explain_out_of_memory
-from encoder.model.pooling import LateConfig
+from encoder.model.pooling import LateConfig, TokenMerge
 
 Role = Literal["query", "document"]
 
@@ -66,6 +66,7 @@ def late_interaction(model: TextEncoder, query: str, document: str) -> LateInter
 
 def token_vectors(model: TextEncoder, text: str, role: Role) -> tuple[tuple[str, ...], Tensor]:
     """The tokens of a text that count, and their vectors [T, E] in float32."""
+    model = model.side(role)
     how = model.late or LateConfig()
     sentence, n_own = _sentence(model, text, role)
     batch = model.tokenizer.batch([sentence], model.device)
@@ -78,7 +79,8 @@ def token_vectors(model: TextEncoder, text: str, role: Role) -> tuple[tuple[str,
     if how.normalise:
         x = torch.nn.functional.normalize(x, dim=-1)
     counts = _counting(model, how, sentence, role)
-    return tuple(sentence.labels[place] for place in counts), x[counts]
+    labels, x = tuple(sentence.labels[place] for place in counts), x[counts]
+    return merged(labels, x, how.merge) if how.merge is not None and _merges(how.merge, role) else (labels, x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,4 +130,31 @@ def _counting(model: TextEncoder, how: LateConfig, sentence: Tokenized, role: Ro
     backend, unknown = model.tokenizer.backend, model.tokenizer.unk_token
     ids = {backend.token_to_id(word) for word in how.skipped if word != unknown}
     skipped = ids - {None} if role == "document" or how.skips_queries else set()
-    return [place for place, number in enumerate(sentence.ids) if number not in skipped]
+    kept = set(how.kept_ids) if role == "document" and how.kept_ids else set(sentence.ids)
+    return [place for place, number in enumerate(sentence.ids) if number in kept - skipped]
+
+
+def _merges(merge: TokenMerge, role: Role) -> bool:
+    return merge.queries if role == "query" else merge.documents
+
+
+def merged(labels: tuple[str, ...], x: Tensor, merge: TokenMerge) -> tuple[tuple[str, ...], Tensor]:
+    """Vectors [T, E] of norm 1 -> fewer: those of each cluster are replaced by their mean, in the order of its number.
+
+    Clusters are those of Ward's linkage of 1 - cosine (Clavie, Chaffin and Adams 2024). A mean has the labels of all
+    its tokens, joined by " + ".
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    rest = x[merge.protected :]
+    n_clusters = max(int(len(rest) // merge.factor), 1)
+    if n_clusters < len(rest):
+        distances = (1 - rest @ rest.T).clamp(0, 2).cpu().numpy()
+        tree = linkage(squareform(distances, checks=False), method="ward")
+        numbers = torch.from_numpy(fcluster(tree, t=n_clusters, criterion="maxclust")).to(x.device)
+        groups = [torch.nonzero(numbers == number)[:, 0] + merge.protected for number in sorted(set(numbers.tolist()))]
+        names = (" + ".join(labels[place] for place in group.tolist()) for group in groups)
+        labels = (*labels[: merge.protected], *names)
+        x = torch.cat([x[: merge.protected], torch.stack([x[group].mean(dim=0) for group in groups])])
+    return labels, torch.nn.functional.normalize(x, dim=-1) if merge.normalise else x

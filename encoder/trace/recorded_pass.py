@@ -151,6 +151,8 @@ class RecordedPass(Shown):
         tables = {id(table): table for table in map(self.encoder.bias_table, range(self.config.n_layers))}
         if any(table is not None and not bool(table.isfinite().all()) for table in tables.values()):
             return False
+        if not self.config.n_layers:
+            return True
         largest = []
         for layer in range(self.config.n_layers):
             # Minimum and maximum pass NaN on, and need no memory for a comparison of each number.
@@ -196,7 +198,7 @@ class RecordedPass(Shown):
 
         Under `torch.autocast` it is autocast's type, whatever the weights are. Maps are computed from it in float32.
         """
-        return str(self.values["layers.0.q"].dtype).removeprefix("torch.")
+        return str(self.values.get("layers.0.q", self.output).dtype).removeprefix("torch.")
 
     @property
     def q(self) -> Tensor:

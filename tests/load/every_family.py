@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
@@ -54,7 +55,8 @@ class Case:
     of weights that are made smaller, where sharp attention would show rounding only; kept: pattern of weights that stay
     as transformers made them; maps: whether the reference returns them; averaged: whether these are means over heads;
     exact: gives a rebuilt model the
-    tables that transformers rounds to float32.
+    tables that transformers rounds to float32; altered: makes a model of transformers what a checkpoint with code of
+    its own is, whose code transformers does not have.
     """
 
     title: str
@@ -72,6 +74,7 @@ class Case:
     maps: bool = True
     averaged: bool = False
     exact: Callable[[Any], None] = lambda model: None
+    altered: Callable[[Any], Any] = lambda model: model
 
     def make(self, seed: int = 0) -> nn.Module:
         """The reference with random weights, in float32.
@@ -103,7 +106,50 @@ class Case:
             model: nn.Module = kind._from_config(config, attn_implementation="eager", experts_implementation="eager")
         except ValueError:  # one implementation only
             model = kind._from_config(config)
-        return model.eval()
+        made: nn.Module = self.altered(model)
+        return made.eval()
+
+
+class GatedByGelu(nn.Module):
+    """Jina v2's feed-forward layer, with its residual connection and its norm: gelu(x A) * x B, by one weight."""
+
+    def __init__(self, width: int, hidden: int, eps: float) -> None:
+        super().__init__()
+        self.gated_layers = nn.Linear(width, 2 * hidden, bias=False)
+        self.wo, self.layernorm = nn.Linear(hidden, width), nn.LayerNorm(width, eps=eps)
+
+    def forward(self, x: Tensor) -> Tensor:
+        active, passive = self.gated_layers(x).chunk(2, dim=-1)
+        return self.layernorm(x + self.wo(nn.functional.gelu(active) * passive))
+
+
+class NoPositions(nn.Module):
+    """In the place of a table of positions: nothing is added."""
+
+    def forward(self, positions: Tensor) -> Tensor:
+        return torch.zeros((), device=positions.device)
+
+
+def jina_v2(model: Any) -> Any:
+    """BERT with ALiBi as the mask that transformers adds to the scores, and gated layers."""
+    config, heads = model.config, model.config.num_attention_heads
+    whole = 2 ** int(np.log2(heads))
+    slopes = [2.0 ** (-8 * (one + 1) / whole) for one in range(whole)]
+    slopes += [2.0 ** (-4 * (one + 1) / whole) for one in range(2 * whole)][::2][: heads - whole]
+
+    def with_bias(module: Any, given: Any, options: dict[str, Any]) -> Any:
+        place = torch.arange(options["input_ids"].shape[1])
+        distance = (place[:, None] - place[None]).abs().to(module.dtype)
+        bias = -torch.tensor(slopes, dtype=module.dtype)[:, None, None] * distance
+        return given, {**options, "attention_mask": bias[None]}
+
+    model.embeddings.position_embeddings = NoPositions()
+    for layer in model.encoder.layer:
+        layer.mlp = GatedByGelu(config.hidden_size, config.intermediate_size, config.layer_norm_eps)
+        del layer.intermediate, layer.output
+        layer.feed_forward_chunk = layer.mlp.forward
+    model.register_forward_pre_hook(with_bias, with_kwargs=True)
+    return model
 
 
 def exact_sines(model: Any) -> None:
@@ -232,6 +278,12 @@ TEXTS = {
     "gte": Case("GTE", "Gte", {**SIZES, **IDS, "type_vocab_size": 0}),
     "gte, segments": Case("GTE", "Gte", {**SIZES, **IDS, "type_vocab_size": 1}),
     "jina": Case("Jina v3", "JinaEmbeddingsV3", {**SIZES, **IDS}),
+    "jina v2": Case(
+        "BERT",
+        "Bert",
+        {**SIZES, **IDS, "position_embedding_type": "alibi", "feed_forward_type": "geglu"},
+        altered=jina_v2,
+    ),
     "deberta": Case("DeBERTa", "Deberta", {**SIZES, **DISTANCES, "max_relative_positions": 20}),
     "deberta, one term": Case(
         "DeBERTa", "Deberta", {**SIZES, **DISTANCES, "pos_att_type": "c2p", "position_biased_input": True}

@@ -163,9 +163,10 @@ DENSE = {"in_features": 40, "out_features": 23, "bias": True, "activation_functi
     ("entries", "files", "message"),
     [
         ((*USUAL, ("LSTM", "2_LSTM")), {}, "module 'LSTM'"),
-        ((*USUAL, ("WeightedLayerPooling", "2")), {}, "module 'WeightedLayerPooling'"),
-        ((("Pooling", "1_Pooling"), ("Transformer", "")), {}, "Pooling, Transformer: .* Transformer, Pooling"),
-        ((*USUAL, ("Normalize", ""), ("Dense", "2_Dense")), {}, "Normalize, Dense: .* Dense, Normalize"),
+        ((*USUAL, ("WordWeights", "2")), {}, "module 'WordWeights'"),
+        ((("Pooling", "1_Pooling"), ("Transformer", "")), {}, "Pooling, Transformer: .* Transformer, .*Pooling"),
+        ((*USUAL, ("WeightedLayerPooling", "1_Pooling")), {}, "WeightedLayerPooling: .* WeightedLayerPooling, Pooling"),
+        ((*USUAL, ("SpladePooling", "1_Pooling")), {}, "Pooling, SpladePooling: .* Transformer"),
         (USUAL, {"1_Pooling/config.json": {"pooling_mode": ["mean", "median"]}}, "pooling_mode='median'"),
         (USUAL, {"1_Pooling/config.json": {"pooling_mode": "median"}}, "pooling_mode='median'"),
         ((("Transformer", ""), ("Pooling", "../elsewhere")), {}, r"'\.\./elsewhere' leads out"),

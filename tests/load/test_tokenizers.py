@@ -97,6 +97,27 @@ def test_vocab_txt_of_mpnet(tmp_path: Path):
     assert (ours.pad_id, ours.mask_token) == (1, "<mask>")
 
 
+RESIDUES = ("<cls>", "<pad>", "<eos>", "<unk>", *"LAGVSERTIDPKQNFYMHWCXBUZO.-", "<null_1>", "<mask>")
+PROTEINS = ("MKTAYIAKQR", "MK TA\tYI", "MK<mask>AY<mask>", "mkt", "MKJT J", "<cls>MK<eos>", "A.B-C", "<null_1>M", "héM")
+
+
+@pytest.mark.parametrize("text", PROTEINS)
+def test_esms_vocab_txt(text: str, tmp_path: Path):
+    """The file that ESM-2's folders have; its class uses it even next to a tokenizer.json."""
+    import transformers
+    from tokenizers import Tokenizer as Backend
+    from tokenizers import models
+
+    (tmp_path / "vocab.txt").write_text("\n".join(RESIDUES), encoding="utf-8")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "EsmTokenizer"}), encoding="utf-8")
+    Backend(models.WordLevel({"M": 0, "<unk>": 1}, "<unk>")).save(str(tmp_path / "tokenizer.json"))
+    theirs = transformers.EsmTokenizer(str(tmp_path / "vocab.txt"))
+    ours = read(tmp_path, "esm")
+    assert list(ours.encode(text).ids) == theirs(text)["input_ids"]
+    assert list(ours.encode(text, "MA").ids) == theirs(text, "MA")["input_ids"]
+    assert (ours.pad_id, ours.mask_id) == (theirs.pad_token_id, theirs.mask_token_id)
+
+
 def test_clips_vocab_json_and_merges_txt(tmp_path: Path):
     import transformers
     from tokenizers import Tokenizer as Backend

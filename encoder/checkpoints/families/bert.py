@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNames
-from encoder.checkpoints.families.names import HEADS_DROPPED, OLD_NORMS, both, layer
+from encoder.checkpoints.families.names import HEADS_DROPPED, IN_GATE, OLD_NORMS, blocks, both, layer
 from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import NO_PADDING, STANDARD, Fields, Key, unsupported
 from encoder.checkpoints.families.rotary import rotary_fields
@@ -64,6 +64,37 @@ BERT = Family(
     dropped=HEADS_DROPPED | {r"cls\.seq_relationship\.(weight|bias)": "a next-sentence head"},
     renamed=OLD_NORMS,
 )
+
+
+def jina_ffn(fields: Fields) -> dict[str, Any]:
+    """Jina v2's feed-forward layer: gated by GELU or ReLU without a bias of the maps into it, or BERT's."""
+    kind = fields.get("feed_forward_type", "original")
+    gates = {"geglu": "gelu", "reglu": "relu"}
+    if kind in gates:
+        return {"gated": True, "activation": gates[kind], "ffn_in_bias": False}
+    fields.only("feed_forward_type", "original", f"choose one of {', '.join((*gates, 'original'))}")
+    return {}
+
+
+#: Guenther et al. 2023 (jina-embeddings-v2): BERT with ALiBi in the place of positions, and a gated feed-forward layer.
+JINA_V2 = BERT.but(
+    {
+        **blocks(IN_GATE, f"{LAYER}.mlp.gated_layers"),
+        **both("layers.{l}.ffn.w_out", f"{LAYER}.mlp.wo"),
+        **both("layers.{l}.ffn_norm", f"{LAYER}.mlp.layernorm"),
+    },
+    config=BERT_CONFIG.but(jina_ffn, position="alibi").allowing("position_embedding_type"),
+)
+
+
+def by_positions(fields: Fields) -> Family:
+    """BERT, or Jina v2, whose config.json has BERT's model_type."""
+    if fields.get("position_embedding_type") != "alibi":
+        return BERT
+    if "qk-post-norm" in str(fields.get("auto_map")):
+        why = "each of its layers has two norms after attention; choose jina-embeddings-v2-base-en or -small-en"
+        raise unsupported("auto_map", fields["auto_map"], why)
+    return JINA_V2 if fields.get("feed_forward_type", "original") != "original" else BERT.but(config=JINA_V2.config)
 
 
 def after_padding(fields: Fields) -> dict[str, Any]:
@@ -334,6 +365,7 @@ ROFORMER = BERT.but(
     ).refusing(rotary_value=(False, "choose a model that rotates queries and keys only")),
     prefixes=("roformer.", ""),
     classifiers={"token": TAGGER},
+    rotary_table="encoder.embed_positions.weight",
     dropped=HEADS_DROPPED | {r"encoder\.embed_positions\.weight": "", r"sequence_summary\..*": "a head"},
 )
 
@@ -404,7 +436,7 @@ XLM = Family(
 
 FAMILIES = {
     "albert": ALBERT,
-    "bert": BERT,
+    "bert": BERT.but(of=by_positions),
     "big_bird": BIG_BIRD,
     "bros": BROS,
     "camembert": ROBERTA,

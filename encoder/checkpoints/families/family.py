@@ -127,6 +127,10 @@ class Family:
     #: Whether a table of positions that is not saved has sines, then cosines (Marian).
     sines: bool = False
 
+    # Rotary positions
+    #: A saved table of sines, then cosines, that the encoder computes itself (RoFormer); "" where there is none.
+    rotary_table: str = ""
+
     # config.json
     #: The family with the names that follow from config.json, where not all checkpoints have the same.
     of: Callable[[Fields], Family] | None = None

@@ -261,6 +261,11 @@ def _model(area: DeltaGenerator, entry: Page, spec: ModelSpec) -> NamedEncoder:
         st.rerun()
     if chosen_input.was_guessed(model.takes) or model_spec() != spec:
         st.rerun()  # the controls are of another kind of input, or lack the choice between two encoders
+    if entry.layers and not model.config.n_layers:
+        raise EncoderError(
+            f"{model.name} has no layers and no attention: the vector of a token is its row in a table. Similarity, "
+            "Search and Predict show these vectors; for this page choose another model above."
+        )
     fade.remember(model.config.norm_placement)
     return model
 

@@ -27,14 +27,15 @@ class Page:
 
     help: the question that its picture answers, in the bar and below its title; short: its name in the bar, if it
     differs from the title; uses: the controls that it needs, of "text", "model", "layer" and "head" (none: it has no
-    controls, and its `main` gets no view); own_controls: whether its script draws them itself, inside its picture, and
-    the frame none above it; takes, why: the kinds of input that it can show, of "text", "image", "sound", "maps"
-    (attention maps of a file) and "pair" (an image and texts), and a sentence with the reason where others are left
-    out; pads: whether it shows a text padded as in a batch; maps: whether it shows small maps of all heads; edits:
-    whether it shows the edited run, None: it draws the edits itself; in_bar: whether the bar has a link to it. The
-    search, links and its address open it in any case; both_norms: whether it shows both norm placements, and so has no
-    control of them; measured: of which numbers the line about moved norms names the
-    largest change (core/view/norm_change.py), "" where the picture itself says what changed.
+    controls, and its `main` gets no view); layers: whether it shows layers, which a static table of tokens does not
+    have; own_controls: whether its script draws them itself, inside its picture, and the frame none above it; takes,
+    why: the kinds of input that it can show, of "text", "image", "sound", "maps" (attention maps of a file) and "pair"
+    (an image and texts), and a sentence with the reason where others are left out; pads: whether it shows a
+    text padded as in a batch; maps: whether it shows small maps of all heads; edits: whether it shows the edited run,
+    None: it draws the edits itself; in_bar: whether the bar has a link to it. The search, links and its address open it
+    in any case; both_norms: whether it shows both norm placements, and so has no control of them; measured: of which
+    numbers the line about moved norms names the largest change (core/view/norm_change.py), "" where the picture itself
+    says what changed.
     """
 
     folder: str
@@ -43,6 +44,7 @@ class Page:
     help: str
     short: str = ""
     uses: tuple[str, ...] = ("text", "model", "layer", "head")
+    layers: bool = True
     own_controls: bool = False
     takes: tuple[str, ...] = ("text", "image", "sound")
     why: str = ""

@@ -92,7 +92,7 @@ def _made(origin: Run) -> _Made:
     values = {param.name: param.default for param in HEAD + TOKENS}
     if choice is not None:
         values |= {"layer": choice.layer, "head": choice.head, "i": choice.query}
-    values["layer"] = min(values["layer"], config.n_layers - 1)
+    values["layer"] = min(values["layer"], max(0, config.n_layers - 1))
     values["head"] = min(values["head"], config.n_heads - 1)
     return _Made(origin, choice, values)
 
