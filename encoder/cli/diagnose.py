@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.trace import gradual
 
+V = TypeVar("V")
 #: Seconds from which on a search says beforehand what it takes.
 LONG = 90
 
@@ -32,8 +33,7 @@ def check(options: argparse.Namespace) -> int:
     """What will go wrong with a folder elsewhere."""
     found = engine.check(options.folder)
     if options.json:
-        facts: dict[str, Any] = {"folder": found.folder, "findings": [one.about() for one in found.findings]}
-        print(json.dumps({**facts, "notes": list(found.notes), "trouble": found.trouble}, ensure_ascii=False))
+        print(json.dumps(found.about(), ensure_ascii=False))
         return found.code
     if found.trouble:
         print(f"This program cannot open the folder: {found.trouble}\n")
@@ -48,11 +48,11 @@ def check(options: argparse.Namespace) -> int:
     return found.code
 
 
-def misused(command: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+def misused(command: Callable[[argparse.Namespace], V]) -> Callable[[argparse.Namespace], V]:
     """The command, whose errors exit with 2: the other codes are answers."""
 
     @functools.wraps(command)
-    def run(options: argparse.Namespace) -> int:
+    def run(options: argparse.Namespace) -> V:
         try:
             return command(options)
         except EncoderError as error:
@@ -63,27 +63,31 @@ def misused(command: Callable[[argparse.Namespace], int]) -> Callable[[argparse.
 
 @misused
 def diagnose(options: argparse.Namespace) -> int:
-    """Which fault gives exactly these vectors."""
-    model = text_encoder(load(options.model, device=options.device))
+    """Which fault gives exactly these vectors; with --probes, texts to send."""
     if options.probes:
-        texts = engine.probes(model)
+        texts = engine.probes(text_encoder(load(options.model, device=options.device)))
         print("\n".join(json.dumps({"text": text}, ensure_ascii=False) for text in texts))
         return 0
+    return _printed(options, verdict(options))
+
+
+@misused
+def verdict(options: argparse.Namespace) -> engine.Verdict:
+    """Which fault gives exactly these vectors, with its progress. Raises CommandError."""
+    model = text_encoder(load(options.model, device=options.device))
     prompt = _prompt(model, options.prompt)
-    texts = _texts(options)
-    sent = tuple(text for text in texts for _ in range(options.repeat))
-    return _answer(options, options.model, model, sent, _vectors(options, model, sent, prompt), prompt)
+    sent = tuple(text for text in _texts(options) for _ in range(options.repeat))
+    return _searched(options, options.model, model, sent, _vectors(options, model, sent, prompt), prompt)
 
 
-def _answer(
+def _searched(
     options: argparse.Namespace,
     source: str,
     model: TextEncoder,
     texts: tuple[str, ...],
     vectors: np.ndarray,
     prompt: str | None,
-) -> int:
-    """Diagnose and print; returns the exit code."""
+) -> engine.Verdict:
     shown = Shown("candidates")
     work = engine.find_gradually(
         source if options.device == "auto" else model,
@@ -101,7 +105,10 @@ def _answer(
             print(f"single faults take about {step.seconds / 60:.0f} minutes, pairs more", file=sys.stderr)
         shown(step.done, max(step.total, 2))
 
-    found = gradual.result(gradual.reported(work, say_progress))
+    return gradual.result(gradual.reported(work, say_progress))
+
+
+def _printed(options: argparse.Namespace, found: engine.Verdict) -> int:
     print(found.as_json() if options.json else found.said)
     return found.code
 
@@ -184,7 +191,7 @@ def check_golden(options: argparse.Namespace) -> int:
     for name, (now, then) in changed.items():
         print(f"The model here is not that of the golden file: {name}: {now}, then: {then}", file=sys.stderr)
     options.device, options.other, options.together = "cpu", [], 2
-    _answer(options, source, model, golden.texts, vectors, golden.prompt)
+    _printed(options, _searched(options, source, model, golden.texts, vectors, golden.prompt))
     return 1
 
 

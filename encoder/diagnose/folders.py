@@ -70,6 +70,11 @@ class Check:
         """The exit code of the command."""
         return int(bool(self.contradictions or self.trouble))
 
+    def about(self) -> dict[str, Any]:
+        """The check as JSON."""
+        findings = [one.about() for one in self.findings]
+        return {"folder": self.folder, "findings": findings, "notes": list(self.notes), "trouble": self.trouble}
+
 
 class Files:
     """The small files of a folder, read once each."""

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 import encoder
-from encoder import similarity
 from encoder.checkpoints.sentence_steps import static_config
 from encoder.encoders.text import build
-from tests.pages.apps import assert_well, sentences, visit, words
+from tests.pages.apps import assert_well, sentences, visit
 
-TEXT, OTHER = "A cat sat.", "A kitten rested."
+TEXT = "A cat sat."
 LAYERED = ("model", "heads", "head_types", "contribution", "positions", "norms", "feed_forward", "interventions",
            "pre_post", "probes", "diagnose")  # fmt: skip
 
@@ -33,15 +32,7 @@ def test_a_page_of_layers_says_that_there_are_none(page: str, static: encoder.Te
     assert "has no layers" in sentences(app)
 
 
-def test_similarity_is_split_exactly(static: encoder.TextEncoder):
-    app = visit("similarity", model="other", source="static", text=TEXT, similar_to=OTHER)
-    assert_well(app)
-    found = similarity.attribute(static, TEXT, OTHER, layer=0)
-    assert found.is_exact
-    assert f"{abs(found.cosine):.4f}" in words(app)
-
-
-@pytest.mark.parametrize("page", ["search", "predict"])
+@pytest.mark.parametrize("page", ["texts", "predict"])
 def test_pages_of_vectors_open(page: str, static: encoder.TextEncoder):
     app = visit(page, model="other", source="static", text=TEXT)
     assert_well(app)

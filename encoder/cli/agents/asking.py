@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,17 @@ if TYPE_CHECKING:
 
 #: Characters of one text, texts of one question, and numbers of one list.
 LONGEST, MOST_TEXTS, MOST_NUMBERS = 50_000, 200, 1_000
+#: Bytes of one file of texts or vectors.
+MOST_BYTES = 100_000_000
+
+#: Arguments of every question about a model.
+MODEL = {
+    "type": "string",
+    "maxLength": LONGEST,
+    "default": "minilm",
+    "description": "a bundled model (minilm, twin-pre, twin-post, ...), or a folder below --models-root",
+}
+DETAIL = {"type": "boolean", "default": False, "description": "200 rows in place of 10"}
 
 
 @dataclass(frozen=True)
@@ -114,17 +125,24 @@ def ask(
 
     Raises CommandError and EncoderError, whose texts say what to do.
     """
-    words = [*command.name.split(), model_place(model, root)]
-    for name, value in options.items():
-        words += _words(name, value)
-    line = [*words, "--format", "json"]
-    parsed = _Parser(command).parse_intermixed_args(line[len(command.name.split()) :])
+    words = line_of(command, model_place(model, root), options)
+    parsed = parse(command, [*words, "--format", "json"])
     found = running.found(command, function, parsed)
     assert not isinstance(found, int)
     results = list(found)
     if len(results) != 1:
         raise Misuse(f"{command.name} runs one input by itself: ask about one text at a time.")
     return Reply(command, parsed, tuple(words), results[0])
+
+
+def line_of(command: Command, place: str, options: Mapping[str, Any]) -> list[str]:
+    """The words after the program's name. options: name without dashes -> value, None and empty lists left out."""
+    return [*command.name.split(), place, *(word for name, value in options.items() for word in _words(name, value))]
+
+
+def parse(command: Command, words: Sequence[str]) -> argparse.Namespace:
+    """The options that the words after the program's name give. Raises Misuse."""
+    return _Parser(command).parse_intermixed_args(words[len(command.name.split()) :])
 
 
 def _words(name: str, value: Any) -> list[str]:
@@ -144,11 +162,32 @@ def model_place(model: str, root: Path | None) -> str:
     """A bundled model, or a folder below `root`. Raises Misuse for any other, so that nothing is read or fetched."""
     if model in BUNDLED:
         return model
-    if root is not None:
-        folder = (root / model).resolve()
-        if folder.is_relative_to(root.resolve()) and folder.exists():
-            return str(folder)
+    if (folder := _below(root, model)) is not None:
+        return str(folder)
     raise Misuse(f"no model {model[:80]!r} here: give one of {', '.join(BUNDLED)}{_or_folder(root)}.")
+
+
+def file_place(file: str, root: Path | None) -> str:
+    """A file below `root`. Raises Misuse for any other, and for a large one, so that nothing else is read."""
+    found = _below(root, file)
+    if found is None or not found.is_file():
+        start = "start `encoderscope mcp --models-root FOLDER` with its folder"
+        raise Misuse(f"no file {quoted(file[:80])} here: {start if root is None else f'name one in {root}'}.")
+    if (size := found.stat().st_size) > MOST_BYTES:
+        most = f"{MOST_BYTES / 1e6:,.0f} MB"
+        raise Misuse(f"{found.name} has {size / 1e6:,.0f} MB, and the limit is {most}: send fewer texts.")
+    return str(found)
+
+
+def _below(root: Path | None, name: str) -> Path | None:
+    """What has this name below `root`; None for nothing, and for any other place."""
+    if root is None:
+        return None
+    try:
+        place = (root / name).resolve()
+        return place if place.is_relative_to(root.resolve()) and place.exists() else None
+    except (OSError, ValueError, RuntimeError):  # too long, a null character, links in a circle
+        return None
 
 
 def _or_folder(root: Path | None) -> str:

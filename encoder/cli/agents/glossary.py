@@ -2,7 +2,7 @@
 
 import difflib
 
-from encoder.cli.agents.answer import Answer
+from encoder.cli.agents.answer import Answer, view_of
 from encoder.cli.inputs import Misuse
 from encoder.words.glossary import BY_WORD, TERMS
 from encoder.words.references import REFERENCES
@@ -20,4 +20,8 @@ def find(term: str) -> Answer:
     source = next((one for one in REFERENCES if one.name == found.source), None)
     sources = {} if source is None else {"source": f"{source.name}: {source.title}. {source.address}"}
     more = {"more": found.more} if found.more else {}
-    return Answer(found.definition, assumptions={"term": found.name} | more | sources)
+    return Answer(
+        found.definition,
+        assumptions={"term": found.name} | more | sources,
+        link=view_of("glossary", "minilm", term=found.key),
+    )

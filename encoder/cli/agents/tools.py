@@ -16,20 +16,12 @@ from scipy.stats import spearmanr
 from encoder.cli import effects, heads, running, texts
 from encoder.cli.agents import glossary
 from encoder.cli.agents.answer import Answer
-from encoder.cli.agents.asking import LONGEST, Reply, ask, check, option_of, schema_of
+from encoder.cli.agents.asking import DETAIL, MODEL, Reply, ask, check, option_of, schema_of
+from encoder.cli.agents.diagnosing import FolderCheck, VectorDiagnosis
 from encoder.export import why as export_why
 from encoder.run import ModelSpec, Place, Run, Text
 from encoder.run.address import Link
 from encoder.run.code import model_lines, python_lines
-
-#: Arguments of every tool about a model.
-MODEL = {
-    "type": "string",
-    "maxLength": LONGEST,
-    "default": "minilm",
-    "description": "a bundled model (minilm, twin-pre, twin-post, ...), or a folder below --models-root",
-}
-DETAIL = {"type": "boolean", "default": False, "description": "200 rows in place of 10"}
 
 
 @dataclass(frozen=True)
@@ -84,19 +76,24 @@ class Tool:
         """The answer to the question with these arguments. Raises CommandError and EncoderError."""
         reply = self.ask(given, root)
         rows, said = self.answer(reply)
-        run = self._run(given, reply)
+        run = self.run_of(given, reply)
         return Answer(
             said,
             rows,
             self.units,
             self.limit,
             reply.facts,
-            Link(self.page, run, self.values(given)).address,
-            self._python(run, given),
+            self.link(run, given),
+            self.python(run, given),
             reply.line,
         )
 
-    def _python(self, run: Run, given: Mapping[str, Any]) -> str:
+    def link(self, run: Run, given: Mapping[str, Any]) -> str:
+        """The view of the app that shows the answer."""
+        return Link(self.page, run, self.values(given)).address
+
+    def python(self, run: Run, given: Mapping[str, Any]) -> str:
+        """Python lines that give the same numbers."""
         if "text" in self.arguments:
             return python_lines(run, self.lines(given))
         return f"import encoder\n{model_lines(run.model)}\n{self.lines(given)}\n"
@@ -112,7 +109,8 @@ class Tool:
             root,
         )
 
-    def _run(self, given: Mapping[str, Any], reply: Reply) -> Run:
+    def run_of(self, given: Mapping[str, Any], reply: Reply) -> Run:
+        """The run that an answer is about; of several texts, that of the first."""
         first = given["text"] if "text" in given else given["texts"][0]
         select = given.get("tokens") or []
         spec = ModelSpec(reply.options.model, norm=reply.options.norm)
@@ -209,6 +207,15 @@ def _search_lines(given: Mapping[str, Any]) -> str:
     collection = f"collection = encoder.search.embed(model, {given['texts']!r})"
     near = f"encoder.search.nearest(collection, model, query, {given.get('k', 10)})"
     return f"{collection}\nfound = [{near} for query in {given['query']!r}]"
+
+
+def _comparing_lines(specs: Sequence[ModelSpec], texts: Sequence[str]) -> str:
+    """Python lines that give the cosines of every pair by both models."""
+    models = [model_lines(spec, name) for spec, name in zip(specs, ("first", "second"), strict=True)]
+    vectors = "vectors = [model.embed(texts) for model in (first, second)]"
+    cosines = "cosines = [functional.cosine_similarity(one[:, None], one, dim=-1) for one in vectors]"
+    start = ["import encoder", "from torch.nn import functional", ""]
+    return "\n".join([*start, *models, f"texts = {list(texts)!r}", vectors, cosines, ""])
 
 
 HEADS = {"layer": "from 0", "head": "from 0"}
@@ -365,10 +372,12 @@ class Comparison:
         for row in rows:
             row["difference"] = row["second"] - row["first"]
         rows = sorted(rows, key=lambda row: -abs(row["difference"]))
+        a, b = rows[0]["a"], rows[0]["b"]
+        specs = [ModelSpec(reply.options.model, norm=reply.options.norm) for reply in replies]
         names = [f"{reply.result.facts['Model']}" for reply in replies]
         said = (
             f"The largest difference between {names[0]} and {names[1]} is {rows[0]['difference']:+.3g}, for texts "
-            f"{rows[0]['a']} and {rows[0]['b']}"
+            f"{a} and {b}"
         )
         if len(rows) > 2:
             rank = spearmanr([row["first"] for row in rows], [row["second"] for row in rows]).statistic
@@ -379,6 +388,8 @@ class Comparison:
             {"first": "cosine by the first model", "second": "cosine by the second model"},
             "Models use different ranges of cosines: compare the order of pairs, not single numbers.",
             {"first": names[0], "second": names[1]},
+            Link("similarity", Run(specs[0], Text(given["texts"][a])), {"similar_to": given["texts"][b]}).address,
+            _comparing_lines(specs, given["texts"]),
             command=" && ".join(reply.line for reply in replies),
         )
 
@@ -406,8 +417,15 @@ class Picture:
         own = {name: value for name, value in given.items() if name != "of"}
         check(own, tool.schema)
         reply = tool.ask(own, root)
+        run = tool.run_of(own, reply)
         return Answer(
-            f"The picture of {reply.result.name}.", command=f"{reply.line} --out picture.png", png=reply.png()
+            f"The picture of {reply.result.name}.",
+            limit=tool.limit,
+            assumptions=reply.facts,
+            link=tool.link(run, own),
+            python=tool.python(run, own),
+            command=f"{reply.line} --out picture.png",
+            png=reply.png(),
         )
 
 
@@ -429,8 +447,10 @@ class Meaning:
 
 
 #: Every question, by the name that an agent calls.
-QUESTIONS: dict[str, Tool | Comparison | Picture | Meaning] = {
+QUESTIONS: dict[str, Tool | Comparison | FolderCheck | VectorDiagnosis | Picture | Meaning] = {
     **TOOLS,
+    "check_a_folder": FolderCheck(),
+    "why_vectors_differ": VectorDiagnosis(),
     "do_two_models_agree": Comparison(),
     "picture": Picture(),
     "what_a_term_means": Meaning(),

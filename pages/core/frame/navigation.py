@@ -118,7 +118,8 @@ def _bar(groups: Mapping[str, Sequence[Page]], here: str, home: str) -> str:
             f'<ul id="enc-group-{number}">{links}</ul></li>'
         )
     return (
-        f'<nav class="enc-pages" aria-label="Pages" data-page="{address_of(here)}"><a class="enc-name" href="{base}/">Encoderscope</a>'
+        f'<nav class="enc-pages" aria-label="Pages" data-page="{address_of(here)}">'
+        f'<a class="enc-name" href="{base}/">Encoderscope</a>'
         '<button type="button" class="enc-list" aria-expanded="false" aria-controls="enc-groups">Pages</button>'
         f'<ul id="enc-groups">{"".join(parts)}</ul></nav>'
         f'<span class="enc-tools"><a href="{base}/glossary">Glossary</a>'
