@@ -20,7 +20,6 @@ import torch
 from torch import Tensor
 
 from encoder.classify.predicted import classifier_of
-from encoder.classify.sparse import token_weights
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError
@@ -201,7 +200,7 @@ class Sparse(Score):
     @torch.no_grad()
     def _weights(self, output: Tensor, kept: Tensor) -> Tensor:
         """Outputs [T, D] of one variant -> [T, V]; 0 for tokens that are left out."""
-        return token_weights(self.model, output, self.how).double().masked_fill(~kept.unsqueeze(-1), 0.0)
+        return self.model.token_weights(output).double().masked_fill(~kept.unsqueeze(-1), 0.0)
 
     def vectors(self, side: int, keep: np.ndarray) -> Tensor:
         """Weights [n, V] in float64."""
@@ -290,12 +289,28 @@ def score_of(
     kind = kinds[0] if kind == "auto" else kind
     if kind not in kinds:
         raise EncoderError(f"{text.name} gives no score of the kind {kind!r}: choose one of {', '.join(kinds)}.")
+    _check_form(text, kind)
     most = min(_most(text, a), _most(text, b))
     if kind == "cosine":
         return Cosine(*(text_side(text, one, _most(text, one), of) for one, of in zip((a, b), prompts, strict=True)))
     made: dict[str, Any] = {"MaxSim": MaxSim, "SPLADE": Sparse, "cross-encoder": CrossEncoder}
     score: Score = made[kind](text, a, b, most)
     return score
+
+
+def _check_form(model: TextEncoder, kind: str) -> None:
+    """Raise EncoderError where a score is made of more than the outputs of both texts' tokens, by one encoder."""
+    why = ""
+    if kind == "MaxSim" and model.late is not None and model.late.merge is not None:
+        why = "merges vectors of tokens before MaxSim"
+    elif kind == "MaxSim" and model.sides:
+        why = "reads queries and documents with different weights"
+    elif kind == "SPLADE" and model.sparse is not None and model.sparse.most is not None:
+        why = f"keeps the largest {model.sparse.most} weights only"
+    elif not model.pools_output:
+        why = "makes the vector of a text of more than its output"
+    if why:
+        raise EncoderError(f"{model.name} {why}, so its {kind} has no such parts: choose another model.")
 
 
 def kinds_of(model: TextEncoder) -> list[str]:
