@@ -22,7 +22,7 @@ from docs import families, faults, licences, pictures  # noqa: E402
 project, author, copyright = "Encoderscope", "The Encoderscope authors", "The Encoderscope authors"
 version = release = encoder.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["paper"]
+exclude_patterns = ["paper", "skills"]
 html_theme, html_title, html_show_sphinx = "furo", f"Encoderscope {version}", False
 html_extra_path = ["alignment.csv"]
 myst_heading_anchors = 4

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from encoder import own
 from encoder.cli.command import Command, CommandError
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 PRINTED = 5
 #: Models that one process keeps open.
 MOST_OPEN = 2
+#: Each of them, under its name or folder.
+_OPEN: WeakValueDictionary[str, NamedEncoder | JointEncoder] = WeakValueDictionary()
 #: What commands.toml calls the value of an option that names a file or a folder.
 PATHS = ("FILE", "ATLAS", "DIR", "ADDRESS")
 
@@ -111,7 +114,14 @@ def _opened(source: str, device: str, state: int) -> NamedEncoder | JointEncoder
     """The model, which stays open for the next question to it. state: of its files, so that changed ones open again."""
     from encoder.checkpoints import load
 
-    return load(source, device=device)
+    model = load(source, device=device)
+    _OPEN[source] = model
+    return model
+
+
+def open_models() -> tuple[str, ...]:
+    """The names and folders of the models that stay open."""
+    return tuple(sorted(_OPEN))
 
 
 def _state_of(source: str) -> int:

@@ -8,7 +8,7 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,45 +25,16 @@ import encoder
 from encoder.checkpoints.bundled import bundled_folder
 from encoder.cli import main
 from encoder.cli.agents.answer import COMPACT, DETAIL
-from encoder.cli.agents.server import make_server
+from encoder.cli.agents.prompts import PROMPTS
+from encoder.cli.agents.server import INSTRUCTIONS, make_server
 from encoder.cli.agents.tools import QUESTIONS, TOOLS
+from encoder.run import Text
 from encoder.run.address import read_link
 from encoder.words.glossary import BY_WORD, TERMS
+from tests.agents.asking import CAT, TEXTS, answered, asked, refused
 from tests.conftest import ROOT
 
-CAT = "The cat sat on the mat"
-TEXTS = ["A cat sat on a mat.", "A kitten rested on a rug.", "The court raised the tax on fuel."]
 MODELS = ("minilm", "twin-pre")
-
-
-def asked(name: str, given: Mapping[str, Any], root: Path | None = None) -> types.CallToolResult:
-    """One question by a client of its own."""
-
-    async def ask() -> types.CallToolResult:
-        async with Client(make_server(root)) as client:
-            return await client.call_tool(name, dict(given))
-
-    return anyio.run(ask)
-
-
-def answered(name: str, given: Mapping[str, Any], root: Path | None = None) -> dict[str, Any]:
-    """The structure of an answer, which its text holds too."""
-    result = asked(name, given, root)
-    text = next(part.text for part in result.content if isinstance(part, types.TextContent))
-    assert not result.is_error, text
-    assert json.loads(text) == result.structured_content
-    return json.loads(text)
-
-
-def refused(name: str, given: Mapping[str, Any], root: Path | None = None) -> str:
-    """The sentence of a question that is not answered."""
-    result = asked(name, given, root)
-    assert result.is_error
-    [part] = result.content
-    assert isinstance(part, types.TextContent)
-    assert "\n" not in part.text
-    assert "Traceback" not in part.text
-    return part.text
 
 
 def of_command(line: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -263,6 +234,12 @@ def test_two_models_are_compared():
         a, b = (model.embed(TEXTS[found["rows"][0][side]])[0].double().numpy() for side in "ab")
         assert found["rows"][0][name] == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-5)
     assert found["rows_in_all"] == 3
+    assert read_link(found["view"]).run.input == Text(TEXTS[found["rows"][0]["a"]])
+    names: dict[str, Any] = {}
+    exec(compile(found["python"], "lines", "exec"), names)
+    a, b = (found["rows"][0][side] for side in "ab")
+    for place, name in enumerate(("first", "second")):
+        assert float(names["cosines"][place][a, b]) == pytest.approx(found["rows"][0][name], abs=1e-5)
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -270,6 +247,9 @@ def test_every_question_has_a_picture(name: str):
     examples = {"texts": TEXTS[:2], "query": ["an animal"], "text": CAT, "tokens": [1], "layer": 0, "head": 0}
     own = {key: value for key, value in examples.items() if key in TOOLS[name].required}
     result = asked("picture", {"of": name, "model": "twin-pre", **own})
+    said = result.structured_content
+    assert said is not None
+    assert set(said) >= {"answer", "limit", "assumptions", "view", "python", "command"}
     picture = next(part for part in result.content if isinstance(part, types.ImageContent))
     image = Image.open(io.BytesIO(base64.b64decode(picture.data)))
     assert image.format == "PNG"
@@ -278,16 +258,21 @@ def test_every_question_has_a_picture(name: str):
 
 @pytest.mark.parametrize("term", ["attention sink", "residual stream", TERMS[0].name, "Heads"])
 def test_a_term_has_its_definition(term: str):
-    assert answered("what_a_term_means", {"term": term})["answer"] == BY_WORD[term.lower()].definition
+    found = answered("what_a_term_means", {"term": term})
+    assert found["answer"] == BY_WORD[term.lower()].definition
+    assert read_link(found["view"]).own["term"] == BY_WORD[term.lower()].key
 
 
 TRANSCRIPT = re.findall(r"^- `(\w+)` `(\{.*\})`  \n  (.+)$", (ROOT / "docs/agents.md").read_text("utf-8"), re.MULTILINE)
+SKILL = (ROOT / "docs/skills/encoderscope/SKILL.md").read_text("utf-8")
+#: Functions of the skill's lines, whose names look like a question's.
+PYTHON = {"ablate_each_head"}
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 
 @pytest.mark.parametrize(("name", "given", "said"), TRANSCRIPT)
-def test_the_transcript_of_the_documents_holds(name: str, given: str, said: str):
-    result = asked(name, json.loads(given))
+def test_the_transcript_of_the_documents_holds(name: str, given: str, said: str, vectors_root: Path):
+    result = asked(name, json.loads(given), vectors_root)
     content = result.content[0]
     assert isinstance(content, types.TextContent)
     answer = content.text if result.is_error else json.loads(content.text)["answer"]
@@ -297,7 +282,25 @@ def test_the_transcript_of_the_documents_holds(name: str, given: str, said: str)
 
 
 def test_the_transcript_is_read():
-    assert len(TRANSCRIPT) >= 8
+    assert {name for name, _, _ in TRANSCRIPT} >= {*QUESTIONS} - {"picture", "embed", "why_two_texts_are_alike"}
+
+
+def test_texts_for_agents_name_only_questions_that_exist():
+    document = (ROOT / "docs/agents.md").read_text("utf-8").partition("## A transcript")[2]
+    said = [INSTRUCTIONS, SKILL, *re.findall(r"`(\w+)`", document), *(one.template for one in PROMPTS.values())]
+    said += [one.question for one in QUESTIONS.values()] + [one.limit for one in TOOLS.values()]
+    named = {word for text in said for word in re.findall(r"\b[a-z]+(?:_[a-z]+){2,}\b", text)}
+    assert named <= {*QUESTIONS} | PYTHON
+    assert named >= {"check_a_folder", "why_vectors_differ"}
+
+
+def test_the_skill_has_the_lines_of_the_documents_which_run():
+    [lines] = re.findall(r"```python\n(.*?)```", SKILL, re.DOTALL)
+    assert lines in (ROOT / "docs/agents.md").read_text("utf-8")
+    _, head, _ = SKILL.split("---\n")
+    assert "name: encoderscope\n" in head
+    assert "description: " in head
+    exec(compile(lines, "skill", "exec"), {})
 
 
 # --- what does not fit ------------------------------------------------------------------------------------------------
@@ -357,6 +360,21 @@ def test_an_answer_is_compact_or_in_detail():
     assert len(compact["rows"]) == COMPACT
     assert len(whole["rows"]) == min(DETAIL, whole["rows_in_all"]) > COMPACT
     assert len(json.dumps(compact)) < 8_000
+    long = answered("which_head_does_what", {"text": "a " * 20_000})
+    assert len(json.dumps(long)) < 12_000
+    assert "detail" in long["python"]
+
+
+def test_open_models_are_marked():
+    async def read() -> dict[str, str]:
+        async with Client(make_server()) as client:
+            await client.call_tool("embed", {"texts": ["a"], "model": "twin-post"})
+            [content] = (await client.read_resource("encoderscope://models")).contents
+            assert isinstance(content, types.TextResourceContents)
+            found: dict[str, str] = json.loads(content.text)
+            return found
+
+    assert "open" in anyio.run(read)["twin-post"]
 
 
 # --- the protocol -----------------------------------------------------------------------------------------------------

@@ -21,17 +21,19 @@ if TYPE_CHECKING:
 
 #: Characters of one text, texts of one question, and numbers of one list.
 LONGEST, MOST_TEXTS, MOST_NUMBERS = 50_000, 200, 1_000
+#: Characters of the name of a model or a file.
+LONGEST_NAME = 1_000
 #: Bytes of one file of texts or vectors.
 MOST_BYTES = 100_000_000
 
 #: Arguments of every question about a model.
 MODEL = {
     "type": "string",
-    "maxLength": LONGEST,
+    "maxLength": LONGEST_NAME,
     "default": "minilm",
     "description": "a bundled model (minilm, twin-pre, twin-post, ...), or a folder below --models-root",
 }
-DETAIL = {"type": "boolean", "default": False, "description": "200 rows in place of 10"}
+DETAIL = {"type": "boolean", "default": False, "description": "200 rows in place of 10, and whole lists"}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from encoder.cli import diagnose, running
 from encoder.cli.agents.answer import Answer, view_of
 from encoder.cli.agents.asking import (
     DETAIL,
-    LONGEST,
+    LONGEST_NAME,
     MODEL,
     file_place,
     line_of,
@@ -25,8 +25,10 @@ from encoder.cli.agents.asking import (
 from encoder.cli.command import PROGRAM
 from encoder.diagnose import Check, Verdict, check
 
+#: Other models of one search, each of which is opened.
+MOST_OTHERS = 3
 #: Where a file may be.
-FILE = {"type": "string", "minLength": 1, "maxLength": LONGEST}
+FILE = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class VectorDiagnosis:
         own = {name: schema_of(option_of(command, option)) for name, option in self.arguments.items()}
         for name in ("texts_file", "vectors_file"):
             own[name] = FILE | {"description": f"below --models-root: {own[name]['description']}"}
-        other = schema_of(option_of(command, "other"))
+        other = schema_of(option_of(command, "other")) | {"maxItems": MOST_OTHERS}
         own["together"]["description"] += "; a search for fewer takes less time"
         return {
             "type": "object",
@@ -116,7 +118,7 @@ class VectorDiagnosis:
         found: Verdict = running.found(command, diagnose.verdict, parsed)  # type: ignore[assignment]
         about = found.about()
         return Answer(
-            " ".join(found.said.splitlines()),
+            " ".join(found.said.splitlines()[: 2 if found.faults else 1]),  # the cause and its evidence
             _explanations(about),
             {"difference": "largest difference of one number of a vector, with these faults; without a unit"}
             | {"difference_without": "the same without faults"},
