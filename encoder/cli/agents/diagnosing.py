@@ -109,7 +109,7 @@ class VectorDiagnosis:
     def run(self, given: Mapping[str, Any], root: Path | None) -> Answer:
         """The verdict. Raises CommandError and EncoderError."""
         place = model_place(given.get("model", "minilm"), root)
-        options = {option: given.get(name) for name, option in self.arguments.items()}
+        options: dict[str, Any] = {option: given.get(name) for name, option in self.arguments.items()}
         options |= {option: file_place(options[option], root) for option in ("texts", "vectors")}
         options["other"] = [model_place(one, root) for one in given.get("other", [])]
         command = running.COMMANDS["diagnose"]
