@@ -91,7 +91,7 @@ def test_a_hundred_outputs_are_equal(name: str, pair: Callable):
     "settings",
     [
         {"no_repeat_ngram_size": 2, "min_length": 6},
-        {"forced_eos_token_id": 3, "min_length": 30},
+        {"forced_eos_token_id": 3, "min_length": TOKENS + 1},
         {"forced_eos_token_id": [3, 7], "no_repeat_ngram_size": 1, "forced_bos_token_id": 3},
         {"repetition_penalty": 5.0, "sequence_bias": [[[20], 4.0], [[20, 21], -9.0]], "bad_words_ids": [[4, 5], [9]]},
         {"num_beams": 2, "length_penalty": 2.0, "early_stopping": True},
