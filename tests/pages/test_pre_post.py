@@ -183,7 +183,7 @@ def test_model_and_this_page_show_the_same_two_numbers_for_moved_norms() -> None
     _, vector = causal.outcomes_of(model, one, [other], causal.SentenceVector())
     said = written(visit("pre_post", text=text))
     assert f"**{three_digits(tokens)}** (mean of the tokens" in said
-    assert f"**{three_digits(vector)}** (vector of the whole" in said
+    assert f"**{three_digits(vector)}** (sentence vector" in said
     effect = picture(visit("model", norm="pre", text=text))["effect"]
     assert three_digits(tokens) in effect
     assert three_digits(vector) in effect
