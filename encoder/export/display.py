@@ -28,8 +28,10 @@ from encoder.figures.pairs import similarity_heatmap
 from encoder.measure.head_definitions import BY_NAME
 from encoder.measure.head_measures import HeadMeasures
 from encoder.probe import Curve
+from encoder.scores import ScoreExplanation
 from encoder.search import Collection
 from encoder.similarity.attribution import Attribution
+from encoder.texts import PositionSensitivity, Ranking
 from encoder.trace.attention_maps import AttentionMaps
 from encoder.trace.trace import Trace
 from encoder.views.grid import grid
@@ -96,8 +98,16 @@ def _(prediction: Prediction) -> str:
     return headed(prediction, rows(prediction.table().sort_values("logit", ascending=False, kind="stable")))
 
 
-@html.register(Curve | Collection | Generation)
-def _(found: Curve | Collection | Generation) -> str:
+@html.register
+def _(why: ScoreExplanation) -> str:
+    if why.split is None or not why.split.matrix.size:
+        return headed(why, rows(why.table()))
+    figure = similarity_heatmap(why.split.matrix, *why.split.labels, title=f"part of the {why.kind}")
+    return headed(why, _drawn(figure, f"{why.kind} by pairs of words", why.split.matrix.shape))
+
+
+@html.register(Curve | Collection | Generation | Ranking | PositionSensitivity)
+def _(found: Curve | Collection | Generation | Ranking | PositionSensitivity) -> str:
     return headed(found, rows(found.table()))
 
 

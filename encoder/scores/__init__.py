@@ -1,7 +1,7 @@
 """Why is a score what it is? Words, pairs of words, heads and FFNs of a cosine, a MaxSim, a SPLADE or a cross-encoder.
 
     >>> why = scores.explain_score(model, "Where is my order?", "The parcel was sent on Monday.")
-    >>> why.score, why.words_a, why.pairs, why.circuit
+    >>> parts = why.words_a, why.pairs, why.circuit  # the pairs add up to why.score, the circuit too
 
 `parts` divides texts into words, `sides` leaves them out in their places, `kinds` has the scores behind one interface,
 `game` the split among pairs, `components` the circuit, `placed` the place among random pairs.

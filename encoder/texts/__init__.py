@@ -1,11 +1,12 @@
 """Questions about a collection of texts: the ranking of a query, a text that was not found, what counts where.
 
-    >>> collection = search.embed(model, texts)
-    >>> ranking = texts.rank(model, "Where is my order?", collection)     # every text with its score
-    >>> missed = texts.why_not_found(model, ranking, place=7)             # its rank, unanswered words, edits
-    >>> texts.compare(model, ranking, 0, 3).words                         # two hits, word by word of the query
-    >>> texts.pulling(model, collection)                                  # words that pull everything
-    >>> texts.position_sensitivity(model, collection.texts)               # what counts, and where
+    >>> several = ["We sent it on Monday.", "We open at nine. We close at five. Come in.", "Your order is on its way."]
+    >>> collection = search.embed(model, several)
+    >>> ranking = texts.rank(model, "Where is my order?", collection)  # every text with its score
+    >>> missed = texts.why_not_found(model, ranking, place=1)  # its rank, unanswered words, edits
+    >>> words = texts.compare(model, ranking, 2, 0).words  # two hits, word by word of the query
+    >>> pulled = texts.pulling(model, collection)  # words that pull everything
+    >>> where = texts.position_sensitivity(model, several[1])  # what counts, and where
 
 `ranking` has all scores, `misses` the text that was not found, `hits` tables and comparisons, `positions` long texts.
 `encoder.scores` explains the score of two texts.

@@ -14,6 +14,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
@@ -49,6 +50,10 @@ class PositionSensitivity(Shown):
 
     def __repr__(self) -> str:
         return f"<PositionSensitivity {self.index:.2f} of {self.n_texts:,} texts, {self.n_runs:,} runs>"
+
+    def table(self) -> pd.DataFrame:
+        """A row for each bin: its place, the mean effect there, and the interval."""
+        return pd.DataFrame({"place": self.places, "effect": self.effect, "low": self.low, "high": self.high})
 
     @property
     def first_over_last(self) -> float:

@@ -38,10 +38,10 @@ def draw(subject: Subject) -> None:
             key="texts-pairs",
             alt="Map of all pairs of words: what each pair adds to the score, around 0.",
         )
-    error = float(np.median(split.error))
+    spread = float(np.median(split.error))
     st.markdown(
         f"Sum of all cells: **{number(float(split.matrix.sum()), 4)}** = {why.kind} **{number(why.score, 4)}**."
-        + (f" Median standard error of a cell: {number(error, 4)}." if error else " The split is exact.")
+        + (f" Median standard error of a cell: {number(spread, 4)}." if spread else " The split is exact.")
     )
     if why.kind == "cosine":
         references.caption(

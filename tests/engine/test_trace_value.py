@@ -117,7 +117,8 @@ def test_a_notebook_shows_pictures(trace: encoder.Trace):
     maps = encoder.attentions(trace.attentions, trace.tokens)
     views = [encoder.export.map(trace, 0, 2), encoder.export.lines(trace, [(0, 2)]), encoder.export.text(trace, 0, 2)]
     alike = encoder.similarity.attribute(model, "a cat", "a dog", layer=model.config.n_layers)
-    for shown in (trace, maps, heads(trace), alike, *views):
+    why = encoder.explain_score(encoder.load("minilm", device="cpu"), "a cat", "a dog")
+    for shown in (trace, maps, heads(trace), alike, why, *views):
         assert "<iframe" in shown._repr_html_(), type(shown)
         assert len(repr(shown)) < 300, type(shown)
     assert "twin-pre" in model._repr_html_()
@@ -134,7 +135,11 @@ def test_a_notebook_shows_results_as_tables():
     texts = [f"<b>{number}" for number in range(200)]
     collection = encoder.search.embed(encoder.load("twin-pre", device="cpu"), texts)
     written = encoder.load("dates-pre", device="cpu").generate("March 21, 1998")
-    for shown, rows in ((prediction, 10), (curve, 7), (collection, 200), (written, len(written.ids))):
+    few = encoder.search.embed(encoder.load("minilm", device="cpu"), ["A cat sat. A dog ran. A bird ate.", "It rains."])
+    ranking = encoder.texts.rank(encoder.load("minilm", device="cpu"), "a cat", few)
+    where = encoder.texts.position_sensitivity(encoder.load("minilm", device="cpu"), few.texts[0])
+    tables = ((prediction, 10), (curve, 7), (collection, 200), (written, len(written.ids)), (ranking, 2), (where, 5))
+    for shown, rows in tables:
         assert (len(shown.table()), shown._repr_html_().count("<table")) == (rows, 1), type(shown)
         assert len(repr(shown)) < 300, type(shown)
     assert cells(prediction, 1)[:3] == [

@@ -16,7 +16,7 @@ def test_the_list_starts_a_lesson_with_its_first_view() -> None:
     app = visit("lessons")
     assert not app.exception
     good, broken = library.lessons()
-    assert len(good) == 15
+    assert len(good) == 16
     assert broken == []
     app.button(key="lessons:start:04-heads").click().run()
     assert app.query_params["lesson"] == "04-heads"

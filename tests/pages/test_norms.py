@@ -137,5 +137,5 @@ def test_the_selected_cell_is_answered_in_one_line(minilm: encoder.TextEncoder) 
     norm = minilm.trace("The cat sat").norms["layers.2.ffn_norm"]
     (said,) = (line.value for line in app.markdown if "“cat”" in line.value and "L2 FFN" in line.value)
     after = norm.output[2]
-    numbers = norm.mean[2], norm.std[2], after.mean(), after.std(correction=0)
+    numbers = norm.std[2], after.std(correction=0), norm.mean[2], after.mean()
     assert re.findall(r"\*\*(.+?)\*\*", said) == [number(float(value)) for value in numbers]

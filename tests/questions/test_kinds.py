@@ -339,7 +339,7 @@ def test_every_kind_and_quantity_is_tested() -> None:
         "test",
         "gesture",
     }
-    assert len(QUANTITIES) == 34
+    assert len(QUANTITIES) == 36
 
 
 def test_quantities_against_the_trace(look: Look, trace: encoder.Trace) -> None:
@@ -371,6 +371,11 @@ def test_quantities_against_the_trace(look: Look, trace: encoder.Trace) -> None:
     assert value("n_tokens") == len(trace.labels)
     assert value("n_pieces") == len(trace.labels) - 2
     assert value({"weighted_sum": {"weights": [0.75, 0.25], "values": [4, 0]}}) == 3
+    why, dog = encoder.explain_score(look.loaded, look.text, "A dog."), {"other": "A dog.", "word": "animal"}
+    words = [word.word for word in why.words_a]
+    assert value({"word_effect": dog}) == pytest.approx(why.words_a[words.index("animal")].effect, abs=1e-6)
+    shares = [value({"pair_share": {**dog, "its_word": word}}) for word in ("A", "dog")]
+    assert sum(shares) == pytest.approx(float(why.pairs[words.index("animal")].sum()), abs=1e-6)
     width = 32
     w_o = trace.encoder.block(4).attention.w_o.weight[:, 9 * width : 10 * width].double()
     transformed = w_o @ trace.layer_qkv(4)[2][9][i].double()
