@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.conftest import check_width, settle, wait_for_query
+from tests.conftest import check_width, wait_for_query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -51,11 +51,6 @@ def test_a_row_opens_its_head(visit: Callable[..., Page]) -> None:
     page.get_by_role("button", name="Thresholds").click()  # first opened several runs after the page came
     expect(page.locator("input[aria-label^=Broad]")).to_have_value("0.80")
     page.keyboard.press("Escape")
-
-    page.get_by_role("button", name="Open in Heads").click()
-    page.wait_for_function("() => location.pathname === '/heads'")
-    settle(page)
-    page.get_by_role("heading", name="L0 H4").first.wait_for()
 
 
 def test_layers_queries_and_keys_are_chosen_by_a_click(visit: Callable[..., Page]) -> None:
