@@ -7,6 +7,7 @@ import streamlit as st
 
 from encoder import scores, search
 from encoder.probe import examples
+from encoder.scores import ScoreExplanation
 from pages.core.stores import cache
 from pages.core.words import number, plain
 from pages.state import state
@@ -20,17 +21,17 @@ BRIEF = 160
 
 
 def draw(subject: Subject) -> None:
-    """One line of the score, one of its place, and what was cut."""
+    """The score and its place among random pairs, in one line, and what was cut."""
     why, ranking = subject.why, subject.ranking
     rank = ""
     if ranking is not None and subject.place is not None:
         rank = f", rank **{ranking.of(subject.place).rank}** of {len(ranking.scores):,}"
     with st.container(horizontal=True, vertical_alignment="center", key="texts-score"):
-        st.markdown(f"{why.kind[0].upper()}{why.kind[1:]} **{number(why.score, 4)}**{rank}", width="content")
+        st.markdown(
+            f"{why.kind[0].upper()}{why.kind[1:]} **{number(why.score, 4)}**{rank}{_placed(why)}", width="content"
+        )
         if subject.place is not None and ranking is not None:
             _mark(subject, subject.place)
-    st.markdown(f"*{plain(_brief(subject.query))}* → *{plain(_brief(subject.text))}*")
-    _place(subject)
     for name, side in zip(("query", "text"), why.source.sides, strict=True):
         if side.cut_at:
             st.warning(
@@ -58,13 +59,20 @@ def _mark(subject: Subject, place: int) -> None:
     )
 
 
-def _place(subject: Subject) -> None:
-    why, said = subject.why, []
+def _placed(why: ScoreExplanation) -> str:
+    """More alike than how many random pairs, for the end of the sentence."""
+    if why.place is None:
+        return ""
+    return f": more alike than **{why.place.percentile:.0f}%** of random pairs of your texts"
+
+
+def draw_compared(subject: Subject) -> None:
+    """Both texts, and other numbers that the score compares with."""
+    why = subject.why
+    said = [f"*{plain(_brief(subject.query))}* → *{plain(_brief(subject.text))}*"]
     if why.place is not None:
-        place = why.place
         said.append(
-            f"More alike than {place.percentile:.0f}% of random pairs of your texts. 90% of these have {place.low:.2f} "
-            f"to {place.high:.2f}."
+            f"90% of random pairs of your texts have {number(why.place.low, 2)} to {number(why.place.high, 2)}."
         )
     if why.kind == "cosine":
         usual = _bundled(subject)
@@ -72,9 +80,8 @@ def _place(subject: Subject) -> None:
     if subject.ranking is not None:
         lowest = subject.ranking.lowest_match(marked(subject.params, len(subject.ranking.scores)))
         if lowest is not None:
-            said.append(f"Lowest score of a match: {lowest:.3f}.")
-    if said:
-        st.caption(" ".join(said))
+            said.append(f"Lowest score of a match: {number(lowest, 3)}.")
+    st.caption(" ".join(said))
 
 
 def _bundled(subject: Subject) -> np.ndarray:

@@ -27,14 +27,15 @@ DRAWN = {
 def show(view: View) -> None:
     """The page for texts."""
     opening("Which of your texts answer a query, and why does each have its score?")
-    left, right = st.columns([32, 68], gap="medium")
+    left, right = st.columns([29, 71], gap="medium")
     with left, errors_said():
         subject = _choose(view)
     if subject is not None:
-        with right, errors_said():
+        with right, st.container(gap="xsmall", key="texts-why"), errors_said():
             number_placed.draw(subject)
             part = state.segmented(Params.part, "Explain", PARTS, label_visibility="collapsed")
             DRAWN[part](subject)
+            number_placed.draw_compared(subject)
             exported.draw(subject)
     sources.say_limits()
 

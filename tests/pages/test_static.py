@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 import encoder
+from encoder import similarity
 from encoder.checkpoints.sentence_steps import static_config
 from encoder.encoders.text import build
-from tests.pages.apps import assert_well, sentences, visit
+from tests.pages.apps import assert_well, sentences, visit, words
 
-TEXT = "A cat sat."
+TEXT, OTHER = "A cat sat.", "A kitten rested."
 LAYERED = ("model", "heads", "head_types", "contribution", "positions", "norms", "feed_forward", "interventions",
            "pre_post", "probes", "diagnose")  # fmt: skip
 
@@ -30,6 +31,16 @@ def test_a_page_of_layers_says_that_there_are_none(page: str, static: encoder.Te
     app = visit(page, model="other", source="static", text=TEXT)
     assert not app.exception
     assert "has no layers" in sentences(app)
+
+
+def test_a_score_is_split_exactly(static: encoder.TextEncoder):
+    app = visit("texts", model="other", source="static", text=TEXT, similar_to=OTHER, explain="pairs")
+    assert_well(app)
+    found = similarity.attribute(static, TEXT, OTHER, layer=0)
+    assert found.is_exact
+    why = encoder.explain_score(static, TEXT, OTHER)
+    assert (why.score, why.pairs.sum()) == pytest.approx((found.cosine, found.cosine), abs=1e-6)
+    assert f"{abs(found.cosine):.4f}" in words(app)
 
 
 @pytest.mark.parametrize("page", ["texts", "predict"])
