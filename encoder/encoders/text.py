@@ -285,6 +285,10 @@ class TextEncoder(NamedEncoder):
         default = name if name in self.prompts else None
         return dataclasses.replace(self.sides.get(name, self), default_prompt=default, sides=self.sides)
 
+    def searching(self, role: str) -> "TextEncoder":
+        """The encoder of a "query" or a "document" in a search: that side, or this one where there are no sides."""
+        return self.side(role) if self.has_sides else self
+
     def embed(
         self,
         texts: Sequence[str] | str,

@@ -42,6 +42,8 @@ def facts(model: TextEncoder, why: ScoreExplanation, missed: Missed | None = Non
     """What a report states: model, prompt, pooling, score, its place, what was cut."""
     a, b = why.source.sides
     said = {"Model": report.model_fact(model), "Prompt": a.prompt or "none"}
+    if b.prompt != a.prompt:
+        said["Prompt of text B"] = b.prompt or "none"
     said |= {"Pooling": model.pooling, "Score": f"{why.kind} {why.score:.4f}"}
     if why.place is not None:
         place = why.place

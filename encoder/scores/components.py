@@ -24,6 +24,7 @@ from torch import Tensor
 
 from encoder.causal.variants import Variant, run_variants
 from encoder.edits import AblateHead, Call, Zero
+from encoder.encoders.named import NamedEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.gradients.direct import DirectEffect, direct_effect
@@ -78,11 +79,10 @@ def circuit(score: Cosine, checked: int = CHECKED) -> Circuit:
     if not isinstance(score, Cosine):
         raise EncoderError("A circuit is a sum that makes a vector: choose the kind cosine.")
     runs = [_Run(score, side) for side in (0, 1)]
-    together = runs[0].side.model is runs[1].side.model
+    prefixes = _prefixes(*(run.side.model for run in runs))
     shares: dict[str, Component] = {}
     of: dict[str, list[tuple[_Run, Variant]]] = {}
-    for run in runs:
-        prefix = "" if together else f"{run.side.model.takes} "
+    for run, prefix in zip(runs, prefixes, strict=True):
         for part, variant in run.components():
             name = prefix + part.name
             known = shares.get(name, replace(part, name=name, share=0.0))
@@ -98,6 +98,13 @@ def circuit(score: Cosine, checked: int = CHECKED) -> Circuit:
             measured[name] += lost / 2
     found = [replace(one, measured=measured.get(one.name)) for one in order]
     return Circuit(tuple(sorted(found, key=lambda one: -one.share)), score.value())
+
+
+def _prefixes(one: NamedEncoder, other: NamedEncoder) -> tuple[str, str]:
+    """What tells the components of both sides apart: nothing where one encoder reads both."""
+    if one.encoder is other.encoder:
+        return "", ""
+    return (f"{one.takes} ", f"{other.takes} ") if one.takes != other.takes else ("query ", "document ")
 
 
 class _Run:

@@ -268,7 +268,7 @@ def _of_tokens(side: Side) -> tuple[list[int], tuple[str, ...]]:
 def score_of(
     model: Any, a: Any, b: Any, kind: str = "auto", prompts: tuple[str | None, str | None] = (None, None)
 ) -> Score:
-    """The score that a checkpoint is made for, of two inputs.
+    """The score that a checkpoint is made for, of two inputs. One with sides reads a as a query and b as a document.
 
     kind: "auto", or "cosine", "MaxSim", "SPLADE", "cross-encoder". Raises EncoderError for a kind that the model lacks.
     """
@@ -292,7 +292,8 @@ def score_of(
     _check_form(text, kind)
     most = min(_most(text, a), _most(text, b))
     if kind == "cosine":
-        return Cosine(*(text_side(text, one, _most(text, one), of) for one, of in zip((a, b), prompts, strict=True)))
+        given = zip(("query", "document"), (a, b), prompts, strict=True)
+        return Cosine(*(text_side(text.searching(role), one, _most(text, one), prompt) for role, one, prompt in given))
     made: dict[str, Any] = {"MaxSim": MaxSim, "SPLADE": Sparse, "cross-encoder": CrossEncoder}
     score: Score = made[kind](text, a, b, most)
     return score
@@ -303,11 +304,11 @@ def _check_form(model: TextEncoder, kind: str) -> None:
     why = ""
     if kind == "MaxSim" and model.late is not None and model.late.merge is not None:
         why = "merges vectors of tokens before MaxSim"
-    elif kind == "MaxSim" and model.sides:
+    elif kind in ("MaxSim", "SPLADE") and model.sides:
         why = "reads queries and documents with different weights"
     elif kind == "SPLADE" and model.sparse is not None and model.sparse.most is not None:
         why = f"keeps the largest {model.sparse.most} weights only"
-    elif not model.pools_output:
+    elif not all(model.searching(role).pools_output for role in ("query", "document")):
         why = "makes the vector of a text of more than its output"
     if why:
         raise EncoderError(f"{model.name} {why}, so its {kind} has no such parts: choose another model.")

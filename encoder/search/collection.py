@@ -119,7 +119,7 @@ def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, 
     texts = tuple(readable(text) for text in texts)
     if not texts:
         raise EncoderError("No texts to search: specify at least one.")
-    model = model.side("document") if model.has_sides else model
+    model = model.searching("document")
     vectors = np.empty((len(texts), model.width_of_vectors), dtype=np.float32)
     done = n_cut = 0
     for places, some in model.iter_embed(texts, BATCH):
@@ -152,8 +152,7 @@ def nearest(collection: Collection, model: TextEncoder, query: str, k: int = 10)
 
     A model with sides (`TextEncoder.has_sides`) embeds it as a query, and `embed` its texts as documents.
     """
-    model = model.side("query") if model.has_sides else model
-    return collection.nearest(model.embed(query)[0].cpu().float().numpy(), k)
+    return collection.nearest(model.searching("query").embed(query)[0].cpu().float().numpy(), k)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

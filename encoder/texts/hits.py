@@ -123,7 +123,7 @@ def pulling_gradually(model: TextEncoder, collection: Collection, k: int = 20) -
         )
     sums = collection.vectors.sum(axis=0, dtype=np.float64)
     places = np.unique(np.linspace(0, len(collection) - 1, min(MOST_TEXTS, len(collection))).round().astype(int))
-    sides = [text_side(model, collection.texts[place], PARTS) for place in places]
+    sides = [text_side(model.searching("document"), collection.texts[place], PARTS) for place in places]
     counts = _counts(model, collection)
     effects: dict[tuple[str, str], list[float]] = defaultdict(list)
     for done, (place, side) in enumerate(zip(places, sides, strict=True)):

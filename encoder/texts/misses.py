@@ -6,6 +6,7 @@ Shapes: W words of the query or of the text.
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from encoder.encoders.text import TextEncoder
 from encoder.scores.kinds import score_of
@@ -67,7 +68,7 @@ def _edits(model: TextEncoder, ranking: Ranking, place: int) -> tuple[Edit, ...]
     gains = score.without(1) - ranking.scores[place] if len(side) else np.zeros(0)
     tried = [side.parts[row] for row in np.argsort(-gains, kind="stable")[:MOST_TRIED]]
     edits = [("in", word, f"{text.rstrip()} {word}") for word in lacking]
-    edits += [("out", part.label, _without(text, part.span)) for part in tried]
+    edits += [("out", part.label, _without(text, part.span, len(side.prompt))) for part in tried]
     edits = [one for one in edits if one[2].strip()]
     scores = _scores(model, ranking, [one[2] for one in edits])
     found = [
@@ -81,11 +82,13 @@ def _scores(model: TextEncoder, ranking: Ranking, texts: list[str]) -> list[floa
         return []
     if ranking.kind != "cosine":
         return [score_of(model, ranking.query, text, ranking.kind).value() for text in texts]
-    vectors = model.embed([ranking.query, *texts]).cpu().double().numpy()
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    found: list[float] = (vectors[1:] @ vectors[0]).tolist()
+    given = (model.searching("query").embed(ranking.query), model.searching("document").embed(texts))
+    query, vectors = (torch.nn.functional.normalize(one.double(), dim=-1).cpu().numpy() for one in given)
+    found: list[float] = (vectors @ query[0]).tolist()
     return found
 
 
-def _without(text: str, span: tuple[int, int]) -> str:
-    return " ".join((text[: span[0]] + " " + text[span[1] :]).split())
+def _without(text: str, span: tuple[int, int], shift: int) -> str:
+    """A text without a part. span: its characters behind a prompt of `shift` characters."""
+    first, last = (at - shift for at in span)
+    return " ".join((text[:first] + " " + text[last:]).split())

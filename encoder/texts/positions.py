@@ -70,7 +70,7 @@ def position_sensitivity_gradually(
     model: TextEncoder, texts: str | Sequence[str], seed: int = 0
 ) -> Generator[float, None, PositionSensitivity]:
     """`position_sensitivity` in parts: yields the share that is done."""
-    given = [texts] if isinstance(texts, str) else list(texts)
+    given, model = [texts] if isinstance(texts, str) else list(texts), model.searching("document")
     orders = ORDERS if len(given) == 1 else ORDERS_OF_SEVERAL
     draw = np.random.default_rng(seed)
     points: list[np.ndarray] = []

@@ -87,7 +87,7 @@ def rank(model: TextEncoder, query: str, collection: Collection, kind: str = "au
     if kind == "cosine":
         if collection.model != model.name:
             raise EncoderError(f"{collection.model} made these vectors: open it, or embed the texts again.")
-        vector = collection.direction(model.embed(query)[0].cpu().float().numpy())
+        vector = collection.direction(model.searching("query").embed(query)[0].cpu().float().numpy())
         scores = collection.vectors.astype(np.float64) @ vector.astype(np.float64)
     else:
         scores = np.array([score_of(model, query, text, kind).value() for text in collection.texts])

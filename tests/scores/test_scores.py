@@ -195,3 +195,39 @@ def test_packed_rows_are_the_masked_ones(minilm: encoder.TextEncoder, monkeypatc
     monkeypatch.setattr(encoder.scores.sides, "_packs", lambda model: False)
     assert score.without(0) == pytest.approx(packed, abs=1e-6)
     assert isinstance(score, Cosine)
+
+
+@pytest.fixture(params=["prompts", "weights"])
+def sided(request: pytest.FixtureRequest, minilm: encoder.TextEncoder) -> encoder.TextEncoder:
+    """A model that reads queries and documents differently: by its prompts, by the weights of queries, too."""
+    prompts = {"query": "search for: ", "document": "passage: "}
+    others = {"query": minilm.with_norm_placement("pre")} if request.param == "weights" else {}
+    with_prompts = {name: dataclasses.replace(one, prompts=prompts) for name, one in others.items()}
+    return dataclasses.replace(minilm, prompts=prompts, sides=with_prompts)
+
+
+def test_a_model_with_sides_explains_the_score_of_its_search(sided: encoder.TextEncoder):
+    query, texts = "Where is my parcel?", ["Your package was sent.", "A cat sat on a mat.", "It rains."]
+    collection = encoder.search.embed(sided, texts)
+    ranking = encoder.texts.rank(sided, query, collection)
+    assert dict(encoder.search.nearest(collection, sided, query)) == pytest.approx(
+        dict(enumerate(ranking.scores)), abs=1e-5
+    )
+    for place, text in enumerate(texts):
+        why = encoder.explain_score(sided, query, text)
+        one, other = sided.embed(query, side="query")[0], sided.embed(text, side="document")[0]
+        expected = float(torch.nn.functional.cosine_similarity(one, other, dim=0))
+        assert (why.score, ranking.scores[place]) == pytest.approx((expected, expected), abs=1e-5)
+        assert why.pairs.sum() == pytest.approx(why.score, abs=1e-6)
+        assert [side.prompt for side in why.source.sides] == ["search for: ", "passage: "]
+    assert sum(one.share for one in why.circuit) == pytest.approx(why.score, abs=1e-6)
+    assert len({one.name for one in why.circuit}) == len(why.circuit)
+    assert any(one.name.startswith("query ") for one in why.circuit) == bool(sided.sides)
+    missed = encoder.texts.why_not_found(sided, ranking, 1)
+    for edit in missed.edits:
+        if edit.what == "out":
+            assert sorted(f"{edit.text} {edit.word}".replace(".", "").split()) == sorted(texts[1].rstrip(".").split())
+        again = encoder.explain_score(sided, query, edit.text).score
+        assert edit.score == pytest.approx(again, abs=1e-5)
+    plain = encoder.explain_score(sided, query, texts[0], prompts=("", ""))
+    assert [side.prompt for side in plain.source.sides] == ["", ""]
