@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 NAME = "encoderscope"
 LOG = logging.getLogger(NAME)
-#: Seconds after which the work of one question ends.
-LIMIT = 120.0
+#: Seconds after which the work of one question ends. A search for faults runs the model hundreds of times.
+LIMIT, LIMITS = 120.0, {"why_vectors_differ": 600.0}
 INSTRUCTIONS = (
     "Questions about transformer encoders, answered by running them on this machine. Every answer has its numbers, "
     "their unit, what the method leaves out, the Python lines and the command that give the same, and a link to the "
@@ -65,7 +65,10 @@ def serve(options: argparse.Namespace) -> int:
 
 
 def make_server(root: Path | None = None, limit: float = LIMIT) -> Server[Any]:
-    """The server with every question, resource and prompt. root: folders of models are below it; limit: in seconds."""
+    """The server with every question, resource and prompt.
+
+    root: folders of models are below it; limit: in seconds, of all questions but those of LIMITS.
+    """
     import mcp_types as types
     from mcp.server import Server
 
@@ -88,7 +91,7 @@ def make_server(root: Path | None = None, limit: float = LIMIT) -> Server[Any]:
             if tool is None:
                 raise Misuse(f"no question {params.name[:60]!r}: ask one of {', '.join(QUESTIONS)}.")
             check(given, tool.schema)
-            answer = await in_thread(context, lambda: tool.run(given, root), turn, limit)
+            answer = await in_thread(context, lambda: tool.run(given, root), turn, LIMITS.get(params.name, limit))
         except (CommandError, EncoderError) as error:
             said = str(error)
         except Exception:
@@ -189,7 +192,9 @@ async def in_thread(
         with anyio.fail_after(limit):
             return await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
     except TimeoutError:
-        raise CommandError(f"this took more than {limit:g} s: ask about a shorter text or fewer texts.") from None
+        raise CommandError(
+            f"this took more than {limit:g} s: ask for less, as fewer or shorter texts or a smaller `together`."
+        ) from None
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
