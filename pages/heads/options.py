@@ -131,8 +131,7 @@ def controls(view: View) -> None:
             disabled=not whole,
             help="A is the first sentence, B the second. A special token belongs to the sentence before it.",
         )
-    left, right = st.columns(2, gap="small")
-    with left:
+    with st.container(horizontal=True, gap="small"):
         state.bound(
             st.toggle,
             Params.words,
@@ -145,7 +144,6 @@ def controls(view: View) -> None:
             if of_text
             else f"Each token of this model is a {words.part}.",
         )
-    with right:
         state.bound(
             st.toggle,
             Params.badges,

@@ -244,7 +244,7 @@ def in_order(view: View, order: Iterable[int]) -> str:
     trace = view.trace
     shown = [plain(trace.labels[token]) for token in islice(order, MOST_LISTED)]
     more = " …" if trace.n_tokens > MOST_LISTED else ""
-    return f":gray[{' · '.join(shown)}{more}]"
+    return f"{' · '.join(shown)}{more}"
 
 
 show(main)

@@ -37,7 +37,9 @@ def draw(subject: Subject) -> None:
                 [found.texts[place] for place in shown],
                 shares,
                 [shown.index(place) for place in hits],
-                query=found.on_plane(subject.view.loaded.searching("query").embed(subject.query)[0].cpu().float().numpy()),
+                query=found.on_plane(
+                    subject.view.loaded.searching("query").embed(subject.query)[0].cpu().float().numpy()
+                ),
                 selected=shown.index(selected) if selected in shown else None,
             ),
             key="search:map",

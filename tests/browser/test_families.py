@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(1_800)]
 
 #: Pages without a model of the visitor's, and pages that accept texts only.
-WITHOUT, TEXTS_ONLY = {"training", "lessons", "classroom", "by_hand", "glossary"}, {"texts", "probes"}
+WITHOUT, TEXTS_ONLY = {"training", "lessons", "classroom", "by_hand", "glossary"}, {"texts", "probes", "diagnose"}
 PAGES = {folder: path for folder, path in addresses().items() if folder not in WITHOUT}
 #: What stays in the address from page to page.
 INPUT = {"model": "other", "text": "w7 w20 w33 w8 w41 w33", "i": "2", "j": "3"}
