@@ -101,7 +101,7 @@ def circuit(score: Cosine, checked: int = CHECKED) -> Circuit:
 
 
 def _prefixes(one: NamedEncoder, other: NamedEncoder) -> tuple[str, str]:
-    """What tells the components of both sides apart: nothing where one encoder reads both."""
+    """What tells the components of both sides apart: nothing where both have one encoder."""
     if one.encoder is other.encoder:
         return "", ""
     return (f"{one.takes} ", f"{other.takes} ") if one.takes != other.takes else ("query ", "document ")

@@ -121,7 +121,7 @@ def explain_score(
 
     kind: "auto" is the score that the checkpoint was trained for; or "cosine", "MaxSim", "SPLADE", "cross-encoder".
     collection: texts whose random pairs give `percentile`, for a cosine. prompts: names of the prompts of a and b, for
-    a cosine, as of `embed`. A checkpoint with sides (`TextEncoder.side`) reads a as a query and b as a document, as
+    a cosine, as of `embed`. For a checkpoint with sides (`TextEncoder.side`), a is a query and b a document, as
     `encoder.search` does.
 
     A word's effect is exact and causal: the score minus the score when the model cannot attend to the word or pool it

@@ -268,7 +268,7 @@ def _of_tokens(side: Side) -> tuple[list[int], tuple[str, ...]]:
 def score_of(
     model: Any, a: Any, b: Any, kind: str = "auto", prompts: tuple[str | None, str | None] = (None, None)
 ) -> Score:
-    """The score that a checkpoint is made for, of two inputs. One with sides reads a as a query and b as a document.
+    """The score that a checkpoint is made for, of two inputs. For one with sides, a is a query and b a document.
 
     kind: "auto", or "cosine", "MaxSim", "SPLADE", "cross-encoder". Raises EncoderError for a kind that the model lacks.
     """
