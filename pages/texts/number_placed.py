@@ -71,9 +71,7 @@ def draw_compared(subject: Subject) -> None:
     why = subject.why
     said = [f"*{plain(_brief(subject.query))}* → *{plain(_brief(subject.text))}*"]
     if why.place is not None:
-        said.append(
-            f"90% of random pairs of your texts have {number(why.place.low, 2)} to {number(why.place.high, 2)}."
-        )
+        said.append(f"90% of the random pairs have {number(why.place.low, 2)} to {number(why.place.high, 2)}.")
     if why.kind == "cosine":
         usual = _bundled(subject)
         said.append(f"Among random WordNet examples: more than {scores.place(why.score, usual).percentile:.0f}%.")
