@@ -29,8 +29,8 @@ LENGTH = 4
 class Visitor(Session):
     """One browser. page: the folder of the page that it opens; query: the values in its address.
 
-    After `open`, `ids` has the widgets and components of the page by their keys, `texts` what the last run wrote, and
-    `kept` and `seat` what the page asked the browser to keep.
+    After `open`, `ids` has the widgets and components of the page by their keys, `texts` what the last run wrote and
+    its buttons say, and `kept` and `seat` what the page asked the browser to keep.
     """
 
     run_seconds = 20.0  # then this visitor does something else
@@ -262,6 +262,8 @@ class Visitor(Session):
         content = getattr(element, kind)
         if kind == "markdown":
             self.texts.append(content.body)
+        elif kind == "button":
+            self.texts.append(content.label)
         identity = getattr(content, "id", "") or getattr(element, "id", "")
         if (parts := re.fullmatch(r"\$\$ID-[0-9a-f]+-(.+)", identity)) and parts[1] != "None":
             self.ids[parts[1]] = identity
