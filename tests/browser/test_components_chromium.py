@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import expect
 
+from pages import components
 from tests.browser.apps import components_tokens
 from tests.conftest import ROOT, Server, Tab, collect_complaints, settle
 
@@ -701,6 +702,29 @@ def test_it_follows_theme_and_window_and_leaves_nothing_behind(show: Callable[[s
     page.set_viewport_size({"width": 900, "height": 600})
     page.get_by_text("Remove the drawing").click()
     page.locator(DRAWN[name]).first.wait_for()
+
+
+#: Data that came before the first call's module was there: Streamlit ends the first call, and the element stays.
+OVERTAKEN = """async (script) => {
+  const { mounted } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+  const seen = [];
+  const draw = mounted(class {
+    constructor() { seen.push("made"); }
+    update({ data }) { seen.push(data); }
+    destroy() { seen.push("destroyed"); }
+  });
+  const parentElement = document.body.appendChild(document.createElement("div"));
+  draw({ parentElement, data: "old" })();
+  const end = draw({ parentElement, data: "new" });
+  parentElement.remove();
+  end();
+  return seen;
+}"""
+
+
+def test_a_drawing_outlives_a_call_that_newer_data_overtook(stage: Tab) -> None:
+    script = (Path(components.__file__).parent / "mounted.js").read_text(encoding="utf-8")
+    assert stage.page.evaluate(OVERTAKEN, script) == ["made", "old", "new", "destroyed"]
 
 
 @pytest.mark.sample(3, "the same for another component")
