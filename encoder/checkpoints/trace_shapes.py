@@ -154,9 +154,14 @@ def _check_layout(layout: Any, n_tokens: int) -> None:
 
 def _texts(about: Mapping[str, Any], name: str) -> list[str]:
     found = about.get(name)
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+    if not isinstance(found, list) or not all(isinstance(one, str) and _is_unicode(one) for one in found):
         raise _wrong(name, found)
     return found
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a text has no lone surrogate, which JSON can name and no table can hold."""
+    return not any("\ud800" <= one <= "\udfff" for one in text)
 
 
 def _numbers(about: Mapping[str, Any], name: str, lengths: tuple[int, ...]) -> None:

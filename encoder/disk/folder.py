@@ -118,8 +118,8 @@ def put_in_place(ready: Path, target: Path, kind: str, earlier: Earlier = none_e
         finally:
             if mine and ready.exists() and ready.stat().st_ino == number:  # they were not exchanged
                 shutil.rmtree(ready, ignore_errors=True)
-    sync_folder(target.parent)
-    _drop(old, target, listed)
+        sync_folder(target.parent)
+        _drop(old, target, listed)
 
 
 def clear_folder(folder: Path, kind: str, earlier: Earlier = none_earlier) -> None:

@@ -371,6 +371,8 @@ class EncoderConfig:
             value = getattr(self, name)
             if value is not None and not 0.0 < abs(value) <= LARGEST:
                 raise ConfigError(f"{name}={value} is out of range: choose a finite number above 0.")
+            if value is not None:  # a whole number may be larger than a tensor's
+                object.__setattr__(self, name, float(value))
 
     def _check_position_kernel(self) -> None:
         check_whole("position_kernel", self.position_kernel, 1, 10_000)

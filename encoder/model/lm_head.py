@@ -33,6 +33,8 @@ class LMHeadConfig:
             value = getattr(self, name)
             if value is not None and not 0.0 < abs(value) <= LARGEST:
                 raise ConfigError(f"{name}={value} is out of range: choose a finite number above 0.")
+            if value is not None:  # a whole number may be larger than a tensor's
+                object.__setattr__(self, name, float(value))
 
 
 class LMHead(nn.Module):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import random
 import resource
@@ -34,7 +35,7 @@ def case(seed: int) -> str:
     what = f"case {seed} ({name}, {way.__name__.strip('_')})"
     with tempfile.TemporaryDirectory() as place:
         try:
-            with bounded(what):
+            with bounded(what), contextlib.redirect_stdout(io.StringIO()):  # a file would be full, too
                 return f"{way.__name__.strip('_')}: {way(Path(place), name, chance)}"
         except Found:
             raise

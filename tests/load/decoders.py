@@ -158,7 +158,10 @@ def generated(both: Pair, text: Any, n_tokens: int, beams: int, **more: Any) -> 
         options["attention_mask"] = torch.ones_like(given["input_ids"])
     with torch.no_grad():
         found = both.theirs.generate(**given, **options)[0].tolist()
-    if both.case.kind == "Whisper":  # it gives the output without prompt and end
-        return [one for one in ours.ids if one not in both.ours.decoder.settings.end], found
+    if both.case.kind == "Whisper":  # it gives the output without prompt, end, and padding, which the model may write
+        written = [one for one in ours.ids if one not in both.ours.decoder.settings.end]
+        while written and written[-1] == both.theirs.generation_config.pad_token_id:
+            written.pop()
+        return written, found
     start = len(ours.prompt)
     return list(ours.ids), found[start:]

@@ -54,13 +54,15 @@ FIELDS: dict[str, type] = {"title": str, "minutes": int, "level": str, "goals": 
 FOREIGN = dict.fromkeys(("html_block", "html_inline"), "a lesson has no HTML: write Markdown.") | {
     "image": "a lesson has no pictures: show a view of a page."
 }
+#: A word of a file that a sentence about it shows in part.
+LONG_WORD = re.compile(r"\S{120,}")
 
 
 class LessonError(EncoderError):
     """A fault in a lesson file. line: counted from 1."""
 
     def __init__(self, line: int, reason: str) -> None:
-        super().__init__(f"Line {line}: {reason}")
+        super().__init__(f"Line {line}: {LONG_WORD.sub(lambda word: f'{word[0][:60]}…', reason)}")
         self.line = line
 
 
