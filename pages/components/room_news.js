@@ -4,12 +4,14 @@ import { appUrl } from "./address.js";
 
 // Milliseconds after which a silent stream counts as dead; the server says every 5 s that all is well.
 const SILENCE = 12_000;
+const APART = 50; // milliseconds
 
 class RoomNews {
   constructor() {
     /** @type {RoomMessage | null} */
     this.heard = null; // the newest message
     this.listeners = new Set();
+    this.ranLast = -Infinity; // when a part of the page has last asked Python for a run
     const wake = () => this.place && document.visibilityState === "visible" && this.connect();
     for (const event of ["online", "pageshow", "focus"]) globalThis.addEventListener(event, wake);
     document.addEventListener("visibilitychange", wake);
@@ -59,6 +61,15 @@ class RoomNews {
   /** @param {RoomMessage} news */
   tell(news) {
     for (const listener of this.listeners) listener(news);
+  }
+
+  // Streamlit drops all but one of the parts that ask for a run at one moment. Whether nothing has asked just now: then
+  // the caller asks, and the others try again soon.
+  mayAsk() {
+    const now = performance.now();
+    if (now - this.ranLast < APART) return false;
+    this.ranLast = now;
+    return true;
   }
 
   // Who left the room is soon not counted; another page's strip comes at once.

@@ -42,7 +42,8 @@ class RoomRefresh {
   ask() {
     const news = roomNews();
     const now = performance.now();
-    if (news.refreshing && news.refreshing !== this && now - news.refreshedAt < LOST) {
+    const waits = news.refreshing && news.refreshing !== this && now - news.refreshedAt < LOST;
+    if (waits || !news.mayAsk()) {
       this.waiting = setTimeout(() => this.ask(), PAUSE);
       return;
     }

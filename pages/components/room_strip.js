@@ -134,6 +134,7 @@ class RoomStrip {
     ) {
       return;
     }
+    if (!news.mayAsk()) return; // the next tick tries again
     news.asked = version ?? "closed";
     news.askedAt = now;
     this.send({ event: "news" });
@@ -167,7 +168,9 @@ class RoomStrip {
     this.catchUp();
     if (connected() !== this.connected) this.say();
     this.connected = connected();
-    if (this.room?.asks && connected() && !this.isRunning() && performance.now() > this.asksAt) {
+    if (
+      this.room?.asks && connected() && !this.isRunning() && performance.now() > this.asksAt && roomNews().mayAsk()
+    ) {
       this.asksAt = performance.now() + LOST;
       this.send({ event: "news" });
     }
