@@ -237,8 +237,6 @@ class UrlState:
             wanted[KEPT + name] = _keep(wanted.pop(name))
         if home and set(wanted) - self.of_any_page():
             wanted = {HOME: "1", **wanted}
-        if wanted != st.query_params.to_dict():
-            st.query_params.from_dict(wanted)
         st.session_state[_WRITTEN] = wanted
         st.session_state[_RUNNING] = False
         # Streamlit keeps a value that was set before its widget was ever drawn, and would give it to the widget again
@@ -248,6 +246,8 @@ class UrlState:
         self._run.values = self._run.contents = None
         if is_whole:
             self._unconfirmed().drawn()
+        if wanted != st.query_params.to_dict():
+            st.query_params.from_dict(wanted)  # the last line: Streamlit may stop a run wherever it sends something
 
     def get(self, param: Param[T]) -> T:
         """Value of a Param in this session; its default, where a run was stopped before it had read the address."""
