@@ -9,6 +9,8 @@ from encoder.errors import ConfigError, quoted
 
 #: The largest size, and the most layers. No encoder comes near; larger ones overflow, or take for ever to build.
 MOST, MAX_LAYERS = 10_000_000, 1_024
+#: A whole number beyond this is not a number of floating point.
+LARGEST = sys.float_info.max
 
 
 def check_whole(name: str, value: Any, low: int, high: int = MOST) -> None:
@@ -37,6 +39,20 @@ def check_kinds(config: Any) -> None:
     for name in flags:
         if not isinstance(value := getattr(config, name), bool):
             raise ConfigError(f"{name}={quoted(value)} is not a flag: choose true or false.")
+
+
+def settle_factors(config: Any, *names: str) -> None:
+    """Make these fields of a frozen dataclass floats: as whole numbers they may be too large for a tensor. None stays.
+
+    Raises ConfigError for 0 and what is not finite.
+    """
+    for name in names:
+        value = getattr(config, name)
+        if value is None:
+            continue
+        if not 0.0 < abs(value) <= LARGEST:
+            raise ConfigError(f"{name}={value} is out of range: choose a finite number above 0.")
+        object.__setattr__(config, name, float(value))
 
 
 @cache

@@ -6,13 +6,12 @@ Shapes: B batch, L layers, H heads, T tokens (queries i, keys j), D d_model, K w
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from encoder.errors import ConfigError
-from encoder.model.checks import MAX_LAYERS, MOST, check_eps, check_kinds, check_whole
+from encoder.model.checks import LARGEST, MAX_LAYERS, MOST, check_eps, check_kinds, check_whole, settle_factors
 from encoder.model.disentangled import Disentangled
 from encoder.model.experts import Experts
 from encoder.model.rotary import RotaryScaling
@@ -34,8 +33,6 @@ NORM_PLACEMENTS: tuple[NormPlacement, ...] = get_args(NormPlacement)
 #: The kinds that fit any input; "convolutional" comes with a checkpoint of sound.
 POSITION_KINDS = ("learned", "sinusoidal", "rotary", "none")
 ACTIVATIONS: tuple[Activation, ...] = get_args(Activation)
-#: A whole number beyond this is not a number of floating point.
-LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -367,12 +364,7 @@ class EncoderConfig:
             raise ConfigError("A bias by rows and columns has no buckets: set relative_buckets to 0.")
         if self.relative_gate and (not self.relative_buckets or self.convolutions is None):
             raise ConfigError("Only a sound's bias by distance has a gate: set relative_gate to False.")
-        for name in ("score_cap", "embedding_scale"):
-            value = getattr(self, name)
-            if value is not None and not 0.0 < abs(value) <= LARGEST:
-                raise ConfigError(f"{name}={value} is out of range: choose a finite number above 0.")
-            if value is not None:  # a whole number may be larger than a tensor's
-                object.__setattr__(self, name, float(value))
+        settle_factors(self, "score_cap", "embedding_scale")
 
     def _check_position_kernel(self) -> None:
         check_whole("position_kernel", self.position_kernel, 1, 10_000)

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError
-from encoder.model.checks import check_kinds
-from encoder.model.config import LARGEST, EncoderConfig
+from encoder.model.checks import check_kinds, settle_factors
+from encoder.model.config import EncoderConfig
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,7 @@ class LMHeadConfig:
 
     def __post_init__(self) -> None:
         check_kinds(self)
-        for name in ("scale", "cap"):
-            value = getattr(self, name)
-            if value is not None and not 0.0 < abs(value) <= LARGEST:
-                raise ConfigError(f"{name}={value} is out of range: choose a finite number above 0.")
-            if value is not None:  # a whole number may be larger than a tensor's
-                object.__setattr__(self, name, float(value))
+        settle_factors(self, "scale", "cap")
 
 
 class LMHead(nn.Module):

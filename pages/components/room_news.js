@@ -4,14 +4,14 @@ import { appUrl } from "./address.js";
 
 // Milliseconds after which a silent stream counts as dead; the server says every 5 s that all is well.
 const SILENCE = 12_000;
-const APART = 50; // milliseconds
+const APART = 50; // milliseconds between the requests of two parts of a page
 
 class RoomNews {
   constructor() {
     /** @type {RoomMessage | null} */
     this.heard = null; // the newest message
     this.listeners = new Set();
-    this.ranLast = -Infinity; // when a part of the page has last asked Python for a run
+    this.askedLast = -Infinity; // when a part of the page has last asked Python for a run
     const wake = () => this.place && document.visibilityState === "visible" && this.connect();
     for (const event of ["online", "pageshow", "focus"]) globalThis.addEventListener(event, wake);
     document.addEventListener("visibilitychange", wake);
@@ -67,8 +67,8 @@ class RoomNews {
   // the caller asks, and the others try again soon.
   mayAsk() {
     const now = performance.now();
-    if (now - this.ranLast < APART) return false;
-    this.ranLast = now;
+    if (now - this.askedLast < APART) return false;
+    this.askedLast = now;
     return true;
   }
 

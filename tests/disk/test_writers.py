@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from encoder import disk
 from encoder.errors import EncoderError, SaveError
 from tests.conftest import ROOT
 from tests.disk import writers
@@ -297,6 +298,27 @@ def test_nothing_unfinished_is_left(kind: str, number: signal.Signals, tmp_path:
     assert [path.name for path in tmp_path.iterdir()] == (["target"] if kind == "file" else [])
     if kind == "file":
         assert target.read_text() == "earlier"
+
+
+STOPPED_LATE = """
+import os, signal, sys
+from pathlib import Path
+from encoder import disk
+from encoder.disk import folder
+drop = folder._drop
+folder._drop = lambda *given: (os.kill(os.getpid(), signal.SIGTERM), drop(*given))  # the folders have been exchanged
+with disk.whole_folder(Path(sys.argv[1]), "a test") as place:
+    disk.write_file(place / "a", "new")
+"""
+
+
+def test_the_earlier_folder_is_gone_when_a_signal_comes_after_the_exchange(tmp_path: Path):
+    with disk.whole_folder(tmp_path / "target", "a test") as place:
+        disk.write_file(place / "a", "earlier")
+    line = [sys.executable, "-c", STOPPED_LATE, str(tmp_path / "target")]
+    assert subprocess.run(line, cwd=ROOT, timeout=60, check=False).returncode == -signal.SIGTERM
+    assert [path.name for path in tmp_path.iterdir()] == ["target"]
+    assert (tmp_path / "target" / "a").read_text() == "new"
 
 
 def test_two_processes_write_one_file(tmp_path: Path):
