@@ -127,7 +127,7 @@ def main() -> None:
             frame.import_params()
             from pages.core.frame import finding
 
-            finding.draw(SECTIONS)
+            finding.draw(SECTIONS, entry.folder)
         visits = Visits(entry.folder, main_area)
         if entry is ENTRIES[0] and frame.is_former_home():
             st.switch_page("pages/heads/page.py", query_params=st.query_params.to_dict())

@@ -1,9 +1,14 @@
-// A dialog that finds pages, terms, lessons, settings and heads: a combobox with a list, by the pattern of the ARIA guide.
+// A dialog that finds pages, controls, terms, lessons, settings, documents and heads, by words and by the meaning of a
+// question: a combobox with a list, by the pattern of the ARIA guide.
 import { make } from "../../encoder/drawing/drawing.js";
 import { eventId, unpack } from "../../encoder/drawing/shared.js";
-import { found } from "./find_ranking.js";
+import { asking } from "./find_asking.js";
+import { openLater } from "./find_control.js";
+import { found, isQuestion, merged } from "./find_ranking.js";
 import { mounted } from "./mounted.js";
 
+const PAUSE = 250; // milliseconds after the last key until a question is sent
+const LEAST = 0.15; // of the largest shade: a fainter one is left out
 let number = 0;
 
 class Find {
@@ -16,8 +21,8 @@ class Find {
       "aria-expanded": "true",
       "aria-controls": this.id,
       "aria-autocomplete": "list",
-      "aria-label": "Search pages, terms, lessons, settings and heads",
-      placeholder: "Pages, terms, lessons, L3 H1 …",
+      "aria-label": "Search, or ask a question",
+      placeholder: "Ask a question, or type a page, a term, L3 H1 …",
       autocomplete: "off",
       spellcheck: "false",
     });
@@ -36,7 +41,7 @@ class Find {
     });
     listen(document, "click", (event) => event.target.closest?.(`.${this.opener}`) && this.open());
     listen(this.dialog, "click", (event) => event.target === this.dialog && this.dialog.close());
-    listen(this.field, "input", () => this.show());
+    listen(this.field, "input", () => this.onType());
     listen(this.field, "keydown", (event) => this.onKey(event));
     listen(this.list, "click", (event) => {
       const item = event.target.closest("li");
@@ -55,26 +60,52 @@ class Find {
 
   open() {
     this.field.value = "";
-    this.show();
+    asking().onAnswer = () => this.onAnswer();
+    this.onType();
     this.dialog.showModal();
     this.field.focus();
   }
 
+  onType() {
+    clearTimeout(this.timer);
+    this.isMoved = false;
+    const typed = this.field.value;
+    if (isQuestion(typed)) this.timer = setTimeout(() => asking().send?.(typed), PAUSE);
+    this.show();
+  }
+
+  // A late answer does not change the list under the reader's selection.
+  onAnswer() {
+    if (this.dialog.open && asking().answer.typed === this.field.value && !this.isMoved) this.show();
+  }
+
+  // What fits the words, and after the answer what is nearest in meaning.
   show() {
-    this.shown = found(this.entries, this.field.value);
-    this.list.replaceChildren(
-      ...this.shown.map((entry, at) =>
-        make(
-          "li",
-          { role: "option", id: `${this.id}-${at}`, "aria-selected": "false" },
-          make("b", {}, entry.title),
-          make("span", {}, entry.detail),
-          make("i", {}, entry.kind),
-        )
-      ),
-    );
-    this.count.textContent = this.shown.length ? `Results: ${this.shown.length}` : "Nothing fits. Try another word.";
+    const typed = this.field.value, { answer } = asking();
+    const isAnswered = answer?.typed === typed;
+    this.shown = merged(found(this.entries, typed), isAnswered ? answer : null, this.entries, typed);
+    this.list.replaceChildren(...this.shown.map((one, at) => this.item(one, at)));
+    const isWaiting = isQuestion(typed) && !isAnswered && asking().send;
+    const count = this.shown.length
+      ? `Results: ${this.shown.length}`
+      : isWaiting
+      ? ""
+      : "Nothing fits. Ask another way.";
+    this.count.textContent = `${count}${isWaiting ? " Comparing meanings …" : ""}`;
     this.select(0);
+  }
+
+  // One result. With a reason, it shows its nearest text, and which words make it near.
+  item({ entry, reason }, at) {
+    const words = reason ? shaded(reason) : [];
+    const isTitle = reason?.pieces.join("") === entry.title;
+    return make(
+      "li",
+      { role: "option", id: `${this.id}-${at}`, "aria-selected": "false" },
+      make("b", {}, ...(isTitle ? words : [entry.title])),
+      make("span", {}, ...(reason && !isTitle ? words : [entry.detail])),
+      make("i", {}, entry.kind),
+    );
   }
 
   select(at) {
@@ -89,23 +120,39 @@ class Find {
 
   onKey(event) {
     const steps = { ArrowDown: 1, ArrowUp: -1 };
-    if (event.key in steps) this.select(this.at + steps[event.key]);
-    else if (event.key === "Enter" && !event.isComposing) this.choose(this.at);
+    if (event.key in steps) {
+      this.isMoved = true;
+      this.select(this.at + steps[event.key]);
+    } else if (event.key === "Enter" && !event.isComposing) this.choose(this.at);
     else return;
     event.preventDefault();
   }
 
   choose(at) {
-    const entry = this.shown[at];
+    const entry = this.shown[at]?.entry;
     if (!entry) return;
+    clearTimeout(this.timer);
     this.dialog.close();
-    this.send({ page: entry.page, values: entry.values });
+    this.send({ page: openLater(entry), values: entry.values });
   }
 
   destroy() {
     this.stop.abort();
+    clearTimeout(this.timer);
     this.dialog.remove();
   }
+}
+
+// The pieces of a text: a word is shaded by how much more than an average word it adds to the similarity.
+/** @param {FindReason} reason */
+function shaded({ pieces, shares }) {
+  const ofWords = shares.filter((share) => share !== 0);
+  const mean = ofWords.reduce((sum, share) => sum + share, 0) / ofWords.length;
+  const most = Math.max(...shares) - mean;
+  return pieces.map((piece, at) => {
+    const share = most > 0 ? (shares[at] - mean) / most : Number(shares[at] > 0);
+    return share >= LEAST ? make("mark", { style: `--share: ${Math.round(100 * share)}%` }, piece) : piece;
+  });
 }
 
 export default mounted(Find);

@@ -1,15 +1,20 @@
-"""`find`: a search over everything that can be opened, in a dialog; Ctrl K or a button of the class opens it."""
+"""`find`: a search over everything that can be opened, in a dialog; Ctrl K or a button of the class opens it.
+
+`ask` is its other half, a component without a picture: it sends a question and passes on its answer, so that the entries
+are not sent again.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 
 from encoder.drawing import wire
 
 from . import assets, events
-from .headers import FindEntry, FindHeader
+from .headers import AskHeader, FindAnswer, FindEntry, FindHeader
 
 #: The class of the buttons that open the dialog.
 OPENER = "enc-find-opener"
 _render = assets.component("find")
+_render_ask = assets.component("ask")
 
 
 def find(entries: Sequence[FindEntry], *, key: str, on_open: Callable[[str, Mapping[str, str]], None]) -> None:
@@ -31,3 +36,20 @@ def find(entries: Sequence[FindEntry], *, key: str, on_open: Callable[[str, Mapp
         data=wire.pack(header, {}),
         on_open_change=opened,
     )
+
+
+def ask(answer: FindAnswer | None, *, here: str, key: str, on_ask: Callable[[str], None]) -> None:
+    """Send what is typed in the search, and show its answer there.
+
+    answer: to the last question, None without one; here: the folder of the open page; on_ask: gets the next question
+    before this part of the page runs again.
+    """
+
+    def asked() -> None:
+        sent = events.state(key).get("ask")
+        typed = sent.get("typed") if isinstance(sent, Mapping) else None
+        if isinstance(typed, str) and typed.strip():
+            on_ask(typed)
+
+    header: AskHeader = {"here": here, "answer": answer}
+    _render_ask(key=key, data=wire.pack(header, {}), on_ask_change=asked)

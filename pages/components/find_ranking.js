@@ -29,5 +29,18 @@ export function found(entries, typed) {
   if (!head) return best;
   const values = { layer: head[1], head: head[2] };
   const title = `L${Number(head[1])} H${Number(head[2])}`;
-  return [{ kind: "Head", title, detail: "Opens this attention head", page: "heads", values }, ...best];
+  return [{ kind: "Head", title, detail: "Opens this attention head", page: "heads", values, control: "" }, ...best];
+}
+
+// Whether the meaning of what is typed is compared: not of the beginning of a word, nor of a head.
+export const isQuestion = (typed) => typed.trim().length > 2 && !HEAD.test(typed);
+
+// What is found by words and by meaning as one list: first entries whose title begins with what is typed, then the
+// answer, the nearest first, then the rest. Each has its reason, or null. answer: null before it has come.
+export function merged(byWords, answer, entries, typed) {
+  const reasons = new Map((answer?.found ?? []).map((reason) => [entries[reason.entry], reason]));
+  const start = typed.trim().toLowerCase();
+  const isFirst = (entry) => entry.kind === "Head" || (start && entry.title.toLowerCase().startsWith(start));
+  const order = [...byWords.filter(isFirst), ...reasons.keys(), ...byWords];
+  return [...new Set(order)].slice(0, MOST).map((entry) => ({ entry, reason: reasons.get(entry) ?? null }));
 }

@@ -169,13 +169,39 @@ class DigitHeader(TypedDict):
 
 
 class FindEntry(TypedDict):
-    """What the search opens. page: "" for the open one; values: of the address."""
+    """What the search opens.
+
+    page: "" for the open one; values: of the address; control: the key of what it then opens or focuses, "" for none.
+    """
 
     kind: str
     title: str
     detail: str
     page: str
     values: dict[str, str]
+    control: str
+
+
+class FindReason(TypedDict):
+    """An entry near to a question, by its number, and why: its text in pieces, and what each adds to the cosine."""
+
+    entry: int
+    pieces: list[str]
+    shares: list[float]
+
+
+class FindAnswer(TypedDict):
+    """What is near to a question, nearest first. typed: the question."""
+
+    typed: str
+    found: list[FindReason]
+
+
+class AskHeader(TypedDict):
+    """The open page, and the answer to the last question of the search."""
+
+    here: str
+    answer: FindAnswer | None
 
 
 class FindHeader(TypedDict):

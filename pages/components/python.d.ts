@@ -323,13 +323,33 @@ interface DigitHeader {
   side: number;
 }
 
-/** What the search opens. page: "" for the open one; values: of the address. */
+/** What the search opens. */
 interface FindEntry {
   kind: string;
   title: string;
   detail: string;
   page: string;
   values: Record<string, string>;
+  control: string;
+}
+
+/** An entry near to a question, by its number, and why: its text in pieces, and what each adds to the cosine. */
+interface FindReason {
+  entry: number;
+  pieces: Array<string>;
+  shares: Array<number>;
+}
+
+/** What is near to a question, nearest first. typed: the question. */
+interface FindAnswer {
+  typed: string;
+  found: Array<FindReason>;
+}
+
+/** The open page, and the answer to the last question of the search. */
+interface AskHeader {
+  here: string;
+  answer: FindAnswer | null;
 }
 
 /** All that the search finds, and the class of the buttons that open it. */

@@ -152,7 +152,7 @@ def select_twice(word: str) -> None:
 
 
 def ways_in() -> None:
-    """Where to go from here, for those who are new, who teach and who research."""
+    """Where to go from here, for those who are new, who teach, who run an encoder and who research."""
     part = popover("Where to begin", "model-ways")
     if part is None:
         return
@@ -163,9 +163,10 @@ def ways_in() -> None:
         st.markdown("**I teach**")
         links.link("lessons", "**Lessons** With questions: predict, compute, see why")
         links.link("classroom", "**Classroom** A room that follows you, with a code and live answers")
-        st.markdown("**I research**")
-        for way in ways.RESEARCH:
-            links.link(way.folder, way.label, values=way.values)
+        for title, found in (("I run an encoder", ways.RUN), ("I research", ways.RESEARCH)):
+            st.markdown(f"**{title}**")
+            for way in found:
+                links.link(way.folder, way.label, values=way.values)
 
 
 frame.show(main, controls)

@@ -36,9 +36,16 @@ NEW = {
     ),
 }  # fmt: skip
 
+#: For people who run an encoder.
+RUN = (
+    Way("Open your model: a folder or a Hub id", "heads", {"model": "other"}),
+    Way("Find why its vectors differ from another program’s", "diagnose"),
+    Way("Explain why two texts are similar", "texts", {"explain": "two"}),
+    Way("Explain why a search missed a text", "texts", {"explain": "missed"}),
+)
+
 #: What researchers ask for.
 RESEARCH = (
-    Way("Open a model: a folder or a Hub id", "heads", {"model": "other"}),
     Way("Compare two models head by head", "heads",
         {"view": "beside", "model": "twin-pre", "compare": "models", "model_b": "twin-post"}),
     Way("Find head types, sort and filter all heads", "heads", {"all_heads": "roles"}),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import pytest
+import yaml
 from playwright.sync_api import expect
 
-from tests.conftest import settle, wait_for_query
+from tests.conftest import ROOT, go, settle, wait_for_query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -171,10 +173,63 @@ def test_the_search_opens_pages_heads_and_terms(visit: Callable[..., Page]) -> N
     page.get_by_role("heading", name="L2 H5", exact=True).wait_for()
     page.get_by_role("button", name=re.compile("^Search")).click()
     field.fill("no such thing xyz")
+    page.get_by_role("status").filter(has_text="Nothing fits").wait_for()
     assert options.count() == 0
-    assert page.get_by_role("status").filter(has_text="Nothing fits").count() == 1
     page.keyboard.press("Escape")
     expect(field).to_be_hidden()
+
+
+def ask(page: Page, question: str) -> None:
+    """Type a question in the search, and wait until its answer is there."""
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name=re.compile("Search")).fill(question)
+    page.locator(".enc-find li mark").first.wait_for()
+
+
+def test_a_question_is_answered_by_its_meaning_and_opens_the_control(visit: Callable[..., Page]) -> None:
+    page = visit("/positions?text=one+two+three")
+    page.locator(".enc-find").wait_for(state="attached")
+    ask(page, "why are two texts similar")
+    first = page.get_by_role("option").first
+    assert "Why two texts are similar" in first.inner_text()
+    assert {one.strip().lower() for one in first.locator("mark").all_inner_texts()} & {"two", "texts", "similar"}
+    first.click()
+    page.get_by_role("heading", name="Texts", level=1).wait_for()
+
+    go(page, "/positions?text=one+two+three")
+    ask(page, "send this to a friend")  # the page stays, and its closed part opens
+    page.get_by_role("option").filter(has_text="Copy a link to this view").click()
+    page.locator("details[open]").filter(has_text="Export and share").wait_for()
+
+    ask(page, "own model")  # the page stays, and its new field has the cursor
+    page.get_by_role("option").filter(has_text="Open your own model").click()
+    wait_for_query(page, model="other")
+    page.wait_for_function("document.activeElement.placeholder?.includes('Hub id')")
+    page.get_by_role("heading", name="Positions", level=1).wait_for()
+
+
+#: The keys of controls that the open page does not show.
+ABSENT = """keys => keys.filter((key) => {
+  const box = document.querySelector(key === "menu" ? "[data-testid=stMainMenu]" : `.st-key-${CSS.escape(key)}`);
+  return !box?.getClientRects().length;
+})"""
+
+
+def test_every_control_that_the_search_opens_is_on_its_page(visit: Callable[..., Page]) -> None:
+    how_to = yaml.safe_load((ROOT / "pages/core/frame/how_to.yml").read_text(encoding="utf-8"))
+    places: dict[str, list[str]] = {}
+    for one in how_to:
+        if "control" in one:
+            folder = one.get("page", "heads").removeprefix("model")  # which opens at "/"
+            address = f"/{folder}?{urlencode(one.get('values', {}))}"
+            places.setdefault(address, []).append(one["control"])
+    absent = {}
+    page = visit("/heads?text=one+two")
+    for address, keys in places.items():
+        go(page, address)
+        settle(page)
+        absent[address] = page.evaluate(ABSENT, keys)
+    assert not any(absent.values()), absent
 
 
 @pytest.mark.slow("the same search by touch")

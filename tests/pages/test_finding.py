@@ -1,15 +1,24 @@
-"""The search of the bar: its index holds every page, term, lesson and value; what it opens, and what it refuses."""
+"""The search of the bar: its index holds every page, term, lesson, control and value; what it finds by words and by
+meaning, what it opens, and what it refuses."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+import yaml
 
+import encoder
 from benchmarks.serving import rooms
+from encoder import search
+from encoder.encoders.text import TextEncoder
+from encoder.errors import LoadError
+from encoder.search import known
 from encoder.words.glossary import TERMS
-from pages.core.frame import finding
+from pages.core.frame import finding, meaning
+from pages.core.stores import model_store
 from pages.state.former import FORMER
 from pages.teaching.lessons import library
 from tests.conftest import ROOT
@@ -23,9 +32,13 @@ def entries(app) -> list[dict]:
     return unpack(found.bytes)[0]["entries"]
 
 
-def test_the_index_has_every_page_term_lesson_and_model() -> None:
-    app = visit("glossary")
-    found = entries(app)
+@pytest.fixture(scope="module")
+def found() -> list[dict]:
+    """The entries that the browser gets."""
+    return entries(visit("glossary"))
+
+
+def test_the_index_has_every_page_term_lesson_and_model(found: list[dict]) -> None:
     titles = {kind: {one["title"] for one in found if one["kind"] == kind} for kind in ("Page", "Term", "Lesson")}
     assert {one["page"] for one in found if one["kind"] == "Page"} == set(rooms())
     assert titles["Term"] == {term.name for term in TERMS}
@@ -49,8 +62,7 @@ def test_the_index_has_every_page_term_lesson_and_model() -> None:
         ("residual stream", "residual stream"),
     ],
 )
-def test_the_best_entry_comes_first(typed: str, title: str, tmp_path: Path) -> None:
-    found = entries(visit("glossary"))
+def test_the_best_entry_comes_first(found: list[dict], typed: str, title: str, tmp_path: Path) -> None:
     best = evaluated(
         ROOT / "pages/components/find_ranking.js",
         "found",
@@ -58,6 +70,78 @@ def test_the_best_entry_comes_first(typed: str, title: str, tmp_path: Path) -> N
         tmp_path,
     )
     assert best["title"] == title
+
+
+def test_newcomers_find_the_answer_among_the_first_three(found: list[dict], tmp_path: Path) -> None:
+    asked = yaml.safe_load(Path(__file__).with_name("newcomers.yml").read_text(encoding="utf-8"))
+    answers = [meaning.answer(found, "newcomers", question) for question in asked]
+    (tmp_path / "found.json").write_text(json.dumps([found, answers]), encoding="utf-8")
+    shown = evaluated(
+        ROOT / "pages/components/find_ranking.js",
+        "found, merged",
+        f"""(([entries, answers]) => answers.map((answer) =>
+          merged(found(entries, answer.typed), answer, entries, answer.typed).slice(0, 3).map(({{ entry }}) => entry)
+        ))(JSON.parse(Deno.readTextFileSync({json.dumps(str(tmp_path / "found.json"))})))""",
+        tmp_path,
+    )
+    missed = {
+        question: [one["title"] for one in first]
+        for (question, right), first in zip(asked.items(), shown, strict=True)
+        if not any(one["title"] in right or f"at {one['page']}" in right for one in first)
+    }
+    assert len(asked) == 40
+    assert len(missed) <= 2, missed
+
+
+def test_every_answer_of_the_questions_is_an_entry(found: list[dict]) -> None:
+    asked = yaml.safe_load(Path(__file__).with_name("newcomers.yml").read_text(encoding="utf-8"))
+    there = {one["title"] for one in found} | {f"at {one['page']}" for one in found}
+    assert {answer for right in asked.values() for answer in right} <= there
+
+
+def test_what_these_pages_do_not_answer_has_no_answer(found: list[dict]) -> None:
+    assert meaning.answer(found, "newcomers", "who won the election")["found"] == []
+
+
+def test_an_answer_says_why(found: list[dict]) -> None:
+    answer = meaning.answer(found, "why", "why are two texts similar")
+    first = answer["found"][0]
+    shares = dict(zip(first["pieces"], first["shares"], strict=True))
+    assert "".join(first["pieces"]) in {text for text, _ in meaning.texts_of(found[first["entry"]])}
+    assert set(sorted(shares, key=lambda word: shares[word])[-2:]) == {"texts", "similar"}
+
+
+def test_the_file_of_vectors_is_up_to_date(found: list[dict], minilm: TextEncoder) -> None:
+    texts = sorted({text for entry in found for text, _ in meaning.texts_of(entry)})
+    stored = known.from_bytes(meaning.FILE.read_bytes())
+    missing = [text for text in texts if stored.row(text) is None]
+    assert not missing, "run python -m docs.meanings"
+    assert len(stored.rows) == len(texts), "run python -m docs.meanings: it has texts that no entry has"
+    some = texts[:: len(texts) // 40]
+    cosines = np.sum(search.embed(minilm, some).vectors * known.embed(minilm, some, stored).vectors, axis=1)
+    assert cosines.min() > 0.999
+
+
+def test_a_text_that_the_file_lacks_is_embedded(minilm: TextEncoder) -> None:
+    stored = known.from_bytes(known.to_bytes(search.embed(minilm, ["one", "two"])))
+    both = known.embed(minilm, ["three", "one"], stored)
+    assert stored.row("three") is None
+    assert np.sum(both.vectors * search.embed(minilm, ["three", "one"]).vectors, axis=1) == pytest.approx(1, abs=1e-3)
+
+
+def test_vectors_of_another_model_are_not_used(minilm: TextEncoder) -> None:
+    wrong = known.Known(np.ones((1, 3), dtype=np.int8), known.from_bytes(meaning.FILE.read_bytes()).rows, "other")
+    text = "Type your own sentence"
+    assert wrong.row(text) is not None
+    assert np.allclose(known.embed(minilm, [text], wrong).vectors, search.embed(minilm, [text]).vectors)
+
+
+def test_without_the_encoder_the_search_by_words_remains(found: list[dict], monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(spec: encoder.run.ModelSpec) -> None:
+        raise LoadError("not installed")
+
+    monkeypatch.setattr(model_store, "model", missing)
+    assert meaning.answer(found, "without", "dark mode") == {"typed": "dark mode", "found": []}
 
 
 def test_a_chosen_entry_opens_and_anything_else_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

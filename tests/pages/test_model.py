@@ -30,7 +30,7 @@ from tests.test_components import unpack
 
 pytestmark = pytest.mark.sample(3, "another address or input of the same page")
 
-WAYS = [*ways.NEW.values(), *ways.RESEARCH]
+WAYS = [*ways.NEW.values(), *ways.RUN, *ways.RESEARCH]
 
 
 def attention(trace: Trace, values: dict[str, str]) -> np.ndarray:

@@ -16,6 +16,20 @@ def _sections(file: Path) -> dict[str, str]:
     return {heading.strip(): text.strip() for heading, _, text in (part.partition("\n") for part in parts)}
 
 
+def titled(page: str) -> dict[str, str]:
+    """The sections of a page that have a title: title -> first sentence, in plain words. page: its folder."""
+    file = Path(__file__).parents[2] / page / "about.md"
+    sections = _sections(file) if file.is_file() else {}
+    return {heading: _first_sentence(text) for heading, text in sections.items() if heading[0].isupper()}
+
+
+def _first_sentence(text: str) -> str:
+    """The first sentence of Markdown, without its marks; a value that is not known yet is left out."""
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text.split("\n\n")[0].replace("\n", " "))
+    plain = re.sub(r"[*$`\\]|\{\w+\}", "", plain)
+    return re.split(r"(?<=[.?!])\s+(?=[A-Z])", plain)[0]
+
+
 def text(script: str, heading: str, **values: object) -> str:
     """The text below a heading, with links to the works that it names.
 
