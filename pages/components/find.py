@@ -1,7 +1,7 @@
 """`find`: a search over everything that can be opened, in a dialog; Ctrl K or a button of the class opens it.
 
-`ask` is its other half, a component without a picture: it sends a question and passes on its answer, so that the entries
-are not sent again.
+`ask` is its other half, a component without a picture: it sends a question and passes on its answer, so that the
+entries are not sent again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
