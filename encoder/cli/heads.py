@@ -144,7 +144,8 @@ def aligned(item: inputs.Input) -> Result:
     """How well each head finds known pairs of tokens."""
     found = score_heads(item.trace, read_pairs(item.options.pairs, item.trace))
     table, (distance, precision) = found.frame(), found.offset
-    said = f"{len(found.pairs)} pairs; at random: precision {found.chance:.3f}; always {distance:+d} tokens away: "
+    said = f"{len(found.pairs)} pairs; baselines, precision: random pairs {found.chance:.3f}, "
+    said += f"the token at distance {distance:+d} "
     return Result(
         lambda: [table],
         lambda: {"precision": found.precision, "recall": found.recall},

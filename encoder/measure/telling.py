@@ -1,4 +1,4 @@
-"""How tellingly one word attends in each head: to other words, unlike uniform attention, unlike the head's habit.
+"""How specific the attention of one word is in each head: on other words, not uniform, not the head's habit.
 
 A head that gives the word's attention to [CLS] or [SEP], to the word itself, to all words alike, to the same distance
 as from every word, or to the same key as every word, tells nothing about this word.
@@ -49,9 +49,9 @@ DEFINITION = Definition(
     r"\sum_{j\in W} e_j \ln\frac{n\,e_j}{\sum_{k\in W} e_k},\quad "
     r"e_j=\max\!\big(0,\ A_{ij}-h_j\big),\quad h_j=\max\big(\bar A_{j-i},\ \bar A_{\cdot j}\big)",
     OWN,
-    "How tellingly word i attends. W: the n other words, without special tokens, punctuation and the word's own "
-    "pieces. h: the head's habit, the mean weight of nearby words at the same distance or on the same key. 0: uniform "
-    "attention, or what every word does there. At most ln n: all weight on one word.",
+    "How specific the attention of word i is. W: the n other words, without special tokens, punctuation and the word's "
+    "own pieces. h: the head's habit, the mean weight of nearby words at the same distance or on the same key. 0: "
+    "uniform attention, or what every word does there. At most ln n: all weight on one word.",
 )
 
 Keys = Literal["all", "earlier"]
@@ -59,7 +59,7 @@ Keys = Literal["all", "earlier"]
 
 @dataclass(frozen=True)
 class Choice:
-    """A word and the head in which it attends most tellingly. key: the other word that it attends to most there."""
+    """A word and the head in which its attention is most specific. key: the word that it attends to most there."""
 
     query: int
     layer: int
@@ -105,7 +105,7 @@ def most_telling(trace: Trace) -> Choice | None:
 
 
 def of_word(trace: Trace, query: int) -> Choice | None:
-    """The head in which this word attends most tellingly; None where every gain is 0."""
+    """The head in which this word's attention is most specific; None where every gain is 0."""
     return _best(trace, [query], "all")
 
 

@@ -24,7 +24,7 @@ class CurveRun:
     colour: str
     #: Of its lines, as Plotly names it.
     dash: str
-    #: In words, such as "trains, step 3 of 400".
+    #: In words, such as "training, step 3 of 400".
     status: str
     #: 0 to 1.
     progress: float

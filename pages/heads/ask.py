@@ -1,4 +1,4 @@
-"""Ask for a word: the heads by how tellingly it attends in them, the best one opened."""
+"""Ask for a word: the heads by how specific its attention is in them, the best one opened."""
 
 import numpy as np
 import streamlit as st
@@ -37,7 +37,7 @@ def strip(view: View) -> None:
             state.bound(
                 st.pills,
                 Params.word,
-                "Ask for a word: in which heads does it attend most tellingly?",
+                "Ask for a word: in which heads is its attention most specific?",
                 format_func=names.__getitem__,
                 **look,
             )
@@ -71,7 +71,7 @@ def _forget_other_text(view: View, words: list[int]) -> None:
 
 
 def _ask(view: View) -> None:
-    """Open the head in which the word attends most tellingly, and select the word's row."""
+    """Open the head in which the word's attention is most specific, and select the word's row."""
     word = st.session_state[state.key(Params.word)]
     if word is None:
         return

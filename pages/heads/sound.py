@@ -139,7 +139,7 @@ def draw_pieces(found: Heard) -> None:
     """The parts that get most attention, each with a player."""
     largest = [piece for piece in sounds.pieces(found.over) if piece.start < found.sound.seconds]
     if not largest:
-        st.caption("Most attention goes to the silence after the sound: nothing to play.")
+        st.caption("Tokens attend mainly to the silence after the sound: nothing to play.")
         return
     with st.container(horizontal=True, vertical_alignment="center", key="sound-pieces"):
         for piece, name in zip(largest, sounds.names(largest), strict=True):

@@ -86,7 +86,7 @@ def sink_note(view: View, head: Map) -> None:
     names = " and ".join(token_names.bold(view.trace.labels, place) for place in found.tokens)
     with st.container(border=True, gap="small"):
         st.markdown(
-            f":material/vertical_align_bottom: **Most attention goes to {names}.** In this "
+            f":material/vertical_align_bottom: **Tokens attend mainly to {names}.** In this "
             f"{words_of(view.trace).text}, L{view.layer} H{view.head} gives {found.share:.0%} of its attention there. "
             f"Uniform attention would give {found.uniform:.0%}."
         )

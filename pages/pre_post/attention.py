@@ -32,7 +32,7 @@ def attention(view: View, traces: PairTraces) -> None:
             grid(view, traces, placement, moved)
     layer, head = largest_cell(moved)
     gestures.caption(
-        "Bar under a map: share of its attention that the head places elsewhere in the other encoder, mean over the "
+        "Bar under a map: the share of a head’s attention that is on other tokens in the other encoder, mean over "
         f"queries. Largest: L{layer} H{head}, {moved[layer, head]:.0%}. Mean over all heads: {moved.mean():.0%}. "
         f"{gestures.CLICK} a head to compare it below."
     )

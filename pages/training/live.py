@@ -21,7 +21,7 @@ from pages.state import state
 from pages.training import runs
 from pages.training.params import Params
 
-STATUS = {"ready": "not started", "waiting": "waits for its turn", "running": "trains"}
+STATUS = {"ready": "not started", "waiting": "waits for its turn", "running": "training"}
 #: Column of a curve -> its title in a report.
 CURVES = {"held_out_loss": "held-out loss, nats", "accuracy": "held-out accuracy"}
 CHANNEL = "training"

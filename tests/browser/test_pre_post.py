@@ -40,7 +40,7 @@ def test_training_stops_continues_and_ends_with_the_page_while_a_word_is_hidden(
     drawn = page.locator(".enc-chart, .enc-map")
     expect(drawn).to_have_count(4, timeout=PATIENCE)  # recorded: two curves, two maps
     button(page, "Train").click()
-    page.get_by_text(re.compile(r"trains, step [1-9][\d,]* of 3,000")).wait_for(timeout=PATIENCE)
+    page.get_by_text(re.compile(r"training, step [1-9][\d,]* of 3,000")).wait_for(timeout=PATIENCE)
     # Two curves and a map in one screen, with the button that stops the run; they change without a run of the page.
     expect(drawn).to_have_count(3)
     boxes = [one.bounding_box() for one in (button(page, "Stop"), *drawn.all())]

@@ -99,7 +99,7 @@ class ImageInput(FileInput):
         shown = Image.fromarray((self.find(model, self.current(model)) * 255).astype(np.uint8))
         start = np.asarray(shown.resize((SIDE, SIDE), Image.Resampling.BILINEAR))
         draw_digit(np.where(start > 127, start, 0), key="draw-digit", on_drawing=self._take_drawing)
-        st.caption("Give a seven its bar: the model saw few without.")
+        st.caption("Draw a seven with its bar: few sevens of the training data have none.")
 
     def _take_drawing(self, bitmap: np.ndarray) -> None:
         self.choose(digits.encode(digits.as_digit(Image.fromarray(bitmap), dark_ink=False)))

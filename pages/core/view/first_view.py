@@ -110,7 +110,7 @@ def sentence(view: View) -> str:
         return ""
     choice = made.choice
     word = token_names.quoted(view.trace.labels, choice.query)
-    where = f"Chosen for you: L{choice.layer} H{choice.head}, where {word} attends most tellingly"
+    where = f"Chosen for you: L{choice.layer} H{choice.head}, where {word} attends most specifically"
     if choice.is_pronoun:
         return f"{where} to an earlier word. A pattern is not proof of coreference."
-    return f"{where}. A pattern is not proof of what the head does."
+    return f"{where} to one word. A pattern is not proof of what the head does."

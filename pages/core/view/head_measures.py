@@ -73,7 +73,7 @@ def _in_words(one: Named, trace: Trace) -> Named:
         formula = one.formula.replace("[SEP]", "special")
         said = f"Mean weight on the special tokens after the first: {names}."
         return dataclasses.replace(one, title="On other special tokens", formula=formula, source=OWN, sentence=said)
-    said = f"Most attention goes to the special tokens after the first: {names}."
+    said = f"Tokens attend mainly to the special tokens after the first: {names}."
     return dataclasses.replace(one, title="Sink on other special tokens", badge="other", sentence=said)
 
 

@@ -45,8 +45,8 @@ def _show(view: View, found: AlignmentScores) -> None:
     distance, precision = found.offset
     st.markdown(
         f"Best of {n_layers * n_heads} heads: **L{layer} H{head}**, precision {found.precision[layer, head]:.2f}, "
-        f"recall {found.recall[layer, head]:.2f}. At random: {found.chance:.2f}. Always {distance:+d} tokens away: "
-        f"{precision:.2f}."
+        f"recall {found.recall[layer, head]:.2f}. Baselines, precision: random pairs {found.chance:.2f}, "
+        f"the token at distance {distance:+d} {precision:.2f}."
     )
     plot(
         figures.pair_map(
