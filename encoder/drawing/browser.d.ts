@@ -85,10 +85,14 @@ interface DrawnHeader extends ModelHeader {
   inPair?: boolean;
 }
 
-/** A step of the story. output: the token of the output that it is about; ms: how long it is shown. */
+/**
+ * A step of the story. flows: values move along the lines; output: the token of the output that it is about; ms: until
+ * the next one, where the output plays by itself.
+ */
 interface StoryStep {
   part: string;
   text: string;
+  flows?: boolean;
   output?: number;
   ms?: number;
 }

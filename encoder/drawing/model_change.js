@@ -21,7 +21,7 @@ export function largestChange(view, before, now, header) {
   const [stage, token] = [Math.floor(most / labels.length), most % labels.length];
   const where = norm === "pre" ? "LayerNorm before each sublayer" : "LayerNorm after each addition";
   const longest = now.reduce((top, value) => Math.max(top, value), 0);
-  const scale = view.scale < longest ? ` Full band: ${threeDigits(view.scale)} → ${threeDigits(longest)}.` : "";
+  const scale = view.scale !== longest ? ` Full band: ${threeDigits(view.scale)} → ${threeDigits(longest)}.` : "";
   return `${where}: “${labels[token]}” changes most, length ${threeDigits(before[most])} → ${threeDigits(now[most])} ` +
     `${stageName(stages[stage], header)}.${scale}`;
 }
@@ -39,12 +39,16 @@ function stageName(stage, header) {
 /** @param {ModelView} view @param {Numbers | null} before @param {boolean} moved */
 export function drawChange(view, before, moved) {
   if (before && before.length === view.arrays.stream.data.length && !stillModel.matches) moveFrom(view, before, moved);
-  else view.draw();
+  else {
+    view.isMoving = false;
+    view.draw();
+  }
 }
 
 /** @param {ModelView} view @param {Numbers} before @param {boolean} moved */
 function moveFrom(view, before, moved) {
   const [after, start] = [view.arrays.stream.data, performance.now()];
+  const [scaleBefore, scaleAfter] = [view.scale || view.longest, view.longest];
   let isFirst = true;
   const frame = (now) => {
     if (view.removed.signal.aborted || after !== view.arrays.stream.data) return;
@@ -52,6 +56,8 @@ function moveFrom(view, before, moved) {
     const share = Math.max(0, Math.min(view.press ? 0.99 : 1, (now - start) / MOVE_MS));
     view.slid = moved ? share : 1;
     view.shownStream = share === 1 ? after : after.map((value, at) => before[at] + (value - before[at]) * share);
+    view.isMoving = share < 1;
+    view.scale = scaleBefore + (scaleAfter - scaleBefore) * share;
     isFirst || share === 1 ? view.draw() : drawMoving(view, moved);
     isFirst = false;
     if (share < 1) requestAnimationFrame(frame);

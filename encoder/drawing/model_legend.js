@@ -13,9 +13,7 @@ export function legendOf(view) {
       "Point at a token’s name to find its curve.";
     return [legendItem([], said)];
   }
-  const isScaled = view.scale > view.widest;
-  const band = `length of a token’s vector (residual stream), at most ${threeDigits(view.widest)}` +
-    (isScaled ? `; full band: ${threeDigits(view.scale)}, as with the other norm placement` : "");
+  const band = `length of a token’s vector (residual stream), at most ${threeDigits(view.widest)}: a full band`;
   const found = [
     legendItem(["enc-model-band"], band),
     legendItem(["enc-model-line"], `attention weight of ${headName(header)}, from ${FAINTEST_LINE} on`),

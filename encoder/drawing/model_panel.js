@@ -5,6 +5,9 @@ import { make } from "./drawing.js";
 import { neighbour, partPanel } from "./model_parts.js";
 
 const [ABOVE_PANEL, BELOW_PANEL] = [56, 10]; // pixels of the window: the bar of the pages, and a margin
+const EDGE = 34; // pixels between a part and the panel
+// The parts of attention refer to one another.
+const OF_ATTENTION = { k: 1, v: 1, scores: 1, softmax: 1, q: 1, mixing: 1, heads: 1 };
 const LEAST_PANEL = 192; // pixels; a lower window is scrolled
 const SIGN_HEIGHT = 36; // of the sign that more is below and the border under it: higher than a row, to cover the next
 const PANEL_ROWS =
@@ -102,7 +105,7 @@ export class PartPanel {
     this.title?.focus({ preventScroll: true });
   }
 
-  // Next to the part that it explains, so that the part stays visible.
+  // Next to the part that it explains, so that the part stays visible: of attention all of it, from K to W_O.
   fit() {
     const { element, view: { body, chips, choice: { part }, place } } = this;
     if (!part || !place) return;
@@ -111,10 +114,13 @@ export class PartPanel {
     const x = chip ? Number(chip.dataset.at) : 0;
     if (place.turned) return this.fitBelow(x);
     const width = body.clientWidth;
-    const right = x < width / 2;
-    const beside = (right ? width - x : x) - 34; // pixels next to the part
-    element.style.width = `max(min(calc(36rem * var(--enc-type, 1)), 96%), min(46rem, ${beside}px))`;
-    const away = Math.max(0, Math.min((right ? x : width - x) + 34, width - element.offsetWidth));
+    const isAttention = part in OF_ATTENTION;
+    const [from, to] = isAttention ? [place.parts.k - EDGE, place.parts["add-attention"] - EDGE] : [x - EDGE, x + EDGE];
+    const right = width - to >= from;
+    const least = isAttention ? 26 : 36;
+    const beside = right ? width - to : from; // pixels next to what stays visible
+    element.style.width = `max(min(calc(${least}rem * var(--enc-type, 1)), 96%), min(46rem, ${beside}px))`;
+    const away = Math.max(0, Math.min(right ? to : width - from, width - element.offsetWidth));
     element.style.left = right ? `${away}px` : "auto";
     element.style.right = right ? "auto" : `${away}px`;
     fitPanel(element, place.top - 10);

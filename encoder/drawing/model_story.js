@@ -1,11 +1,6 @@
 // The story of a forward pass in twelve steps, with the reader's own tokens and numbers.
 import { inWords, threeDigits, withNorm } from "./drawing.js";
 
-const [WORD_MS, SHORTEST_STEP] = [300, 4000]; // 200 words a minute
-
-// Milliseconds in which a caption is read.
-export const readingTime = (text) => Math.max(SHORTEST_STEP, text.split(/\s+/).length * WORD_MS);
-
 export function story(header, arrays) {
   const { labels, layers, heads, layer, head } = header;
   const n = labels.length;
@@ -50,9 +45,10 @@ export function story(header, arrays) {
     ["river", `It adds a vector of length ${update(1)}; after all layers, the vector of ${one} has length ${ended}.`],
     ["end", lastStep(header)],
   ];
-  return steps.map(([part, text]) => ({ part, text }));
+  return steps.map(([part, text], at) => ({ part, text, flows: at === VALUES }));
 }
 
+const VALUES = 7; // the step in which values move along the lines of the token
 const INPUTS = { text: "text", image: "image", sound: "sound" };
 const KEYS = {
   all: "every key",

@@ -3,6 +3,8 @@
 import { make, svg } from "./drawing.js";
 import { drawnHeader } from "./model_decoder.js";
 
+const RIVER_NAME = 104; // pixels of the words “Residual stream”
+
 // The bar's switches: { name, label, title, on }, as the host offers them. A host without a model offers none.
 /** @param {ModelView} view */
 export function drawSwitches(view) {
@@ -30,8 +32,8 @@ export function placePowers(view) {
   const put = (element, x, y) =>
     Object.assign(element.style, place.turned ? { left: `${y}px`, top: `${x}px` } : { left: `${x}px`, top: "0" });
   put(title, span.start + 4, place.top + 2);
-  const thin = header.inPair ? null : place.layers[header.layer ? 0 : 1]; // the layers on one side of the open one have room for the name
-  if (thin && !place.turned) put(river, thin.start, 0);
+  const nameAt = header.inPair || place.turned ? null : riverNameAt(place, span, view.theme.scale);
+  if (nameAt !== null) put(river, nameAt, 0);
   const groups = ["attention", "ffn"].map((side) => {
     const group = make("div", {});
     const aside = side === "attention" ? 62 * view.theme.scale : 0; // the title's width
@@ -45,10 +47,18 @@ export function placePowers(view) {
     return group;
   });
   const focused = powers.contains(document.activeElement) ? document.activeElement.textContent : "";
-  powers.replaceChildren(title, ...(thin && !place.turned ? [river] : []), ...groups);
+  powers.replaceChildren(title, ...(nameAt === null ? [] : [river]), ...groups);
   if (focused) {
     [...powers.querySelectorAll("button")].find((one) => one.textContent === focused)?.focus({ preventScroll: true });
   }
+}
+
+// Where the name of the residual stream starts: above the thin layers on that side of the open one which has more room.
+// null: neither has enough.
+function riverNameAt({ layers }, { start, end }, scale) {
+  const [before, after] = [start - layers[0].start, layers.at(-1).end - end];
+  if (Math.max(before, after) < RIVER_NAME * scale) return null;
+  return before >= after ? layers[0].start : end + 4;
 }
 
 function powerSign() {

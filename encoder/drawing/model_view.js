@@ -47,6 +47,7 @@ export class ModelView extends Drawing {
   told = null; // the token of the output that the story is at
   scale = 0; // the length of a full band
   widest = 1; // the largest length of now
+  isMoving = false; // while bands change with another pass, from one scale to the other
   slid = 1; // how far the norms have slid from the other placement, 0 to 1
 
   // main: the view of the encoder, whose decoder this one draws; null for a view by itself.
@@ -103,7 +104,6 @@ export class ModelView extends Drawing {
     const before = isSame ? this.arrays.stream.data.slice() : null;
     const moved = isSame && this.header.norm !== header.norm;
     const hasEffect = Boolean(before) && this.header.effect === header.effect;
-    if (!before) this.scale = 0;
     const change = moved ? largestChange(this, before, arrays.stream.data, header) : null;
     Object.assign(this, { header, arrays, theme: readTheme(this.parent) });
     this.choice.read((this.main ?? this).isRestyled);
@@ -134,6 +134,11 @@ export class ModelView extends Drawing {
     return this.arrays.weights.data[query * this.header.labels.length + key];
   }
 
+  // The length of the longest vector, whose band is full.
+  get longest() {
+    return this.arrays.stream.data.reduce((most, value) => Math.max(most, value), 0) || 1;
+  }
+
   // Whether a head of the open layer is switched off: its weights are computed, and nothing uses them.
   /** @param {number} head */
   isHeadOff(head) {
@@ -153,9 +158,7 @@ export class ModelView extends Drawing {
   draw() {
     const { theme, isClosed } = this;
     const header = drawnHeader(this);
-    // One scale for a sentence: with the norms elsewhere, the same length stays the same width.
-    this.widest = this.arrays.stream.data.reduce((most, value) => Math.max(most, value), 0) || 1;
-    this.scale = Math.max(this.scale, this.widest);
+    if (!this.isMoving) this.scale = this.widest = this.longest;
     const width = Math.max(this.body.clientWidth, NARROWEST);
     const place = layout(header, width, theme.scale, this.slid, this.pan.from, this.tall);
     Object.assign(this, { place, drawnParts: place.parts });
@@ -178,7 +181,10 @@ export class ModelView extends Drawing {
     this.panel.fit();
     this.legend.replaceChildren(...(this.main ? decoderLegend(this) : legendOf(this)));
     if (this.main) showOutput(this, this.main.player.told);
-    else this.emphasise();
+    else {
+      this.emphasise();
+      this.player.place();
+    }
     this.decoder?.draw();
   }
 
@@ -241,8 +247,9 @@ export class ModelView extends Drawing {
     for (const name of this.marked(".enc-model-names text")) {
       name.classList.toggle("enc-key", Boolean(choice.part) && Number(name.dataset.name) === choice.key);
     }
+    const isLit = (name) => name === part || (this.player?.told?.flows && name === "lines");
     for (const element of this.marked("[data-part]")) {
-      element.classList.toggle("enc-model-dim", Boolean(part) && element.dataset.part !== part);
+      element.classList.toggle("enc-model-dim", Boolean(part) && !isLit(element.dataset.part));
     }
     this.heads.classList.toggle("enc-model-dim", Boolean(part) && part !== "heads");
   }

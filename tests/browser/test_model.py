@@ -14,7 +14,7 @@ from encoder import causal
 from encoder.edits import AblateHead
 from encoder.figures.numbers import three_digits
 from encoder.views.model_parts import PARTS
-from tests.conftest import open_page, query, settle, wait_for_query
+from tests.conftest import go, open_page, query, settle, wait_for_query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -201,13 +201,13 @@ def test_another_norm_placement_keeps_head_and_tokens(visit: Callable[..., Page]
     before = said.match(answer.inner_text())
     norms = ".enc-model-norm.enc-{}"
     expect(page.locator(norms.format("post"))).to_have_count(2)
-    switch, legend = page.get_by_role("button", name="Pre-norm", exact=True), page.locator(".enc-model-legend")
+    switch, bands = page.get_by_role("button", name="Pre-norm", exact=True), page.locator(".enc-model-bands path")
+    drawn = bands.evaluate_all("paths => paths.map((path) => path.getAttribute('d'))")
     switch.click()
     wait_for_query(page, norm="pre")
     expect(page.locator(norms.format("pre"))).to_have_count(2)
     caption = page.locator(".enc-model-caption")
     expect(caption).to_contain_text("Full band")  # another scale is said where the reader looks
-    scale = re.findall(r"[\d.]+(?=\.$)", caption.inner_text())[-1]
     after = said.match(answer.inner_text())
     assert before is not None
     assert after is not None
@@ -215,7 +215,8 @@ def test_another_norm_placement_keeps_head_and_tokens(visit: Callable[..., Page]
     expect(answer).to_contain_text(f"In the unchanged model: {before[4]}")  # the same weight, before
     switch.click()
     wait_for_query(page, norm=None)
-    expect(legend).to_contain_text(scale)  # the same length has the same width with both placements
+    expect(page.locator(norms.format("post"))).to_have_count(2)
+    assert bands.evaluate_all("paths => paths.map((path) => path.getAttribute('d'))") == drawn  # no hairlines
 
 
 @pytest.mark.slow("opens further parts of the picture")
@@ -301,6 +302,56 @@ def test_a_head_is_off_and_the_end_moves(visit: Callable[..., Page]) -> None:
     wait_for_query(page, edits=None)
 
 
+#: The smallest opacity of a part of the picture, with that of all around it.
+FAINTEST = """() => Math.min(...[...document.querySelectorAll('.enc-model [data-part], .enc-model-heads')].map(part => {
+  let opacity = 1;
+  for (let at = part; at; at = at.parentElement) opacity *= Number(getComputedStyle(at).opacity);
+  return opacity;
+}))"""
+#: Pixels between the caption and the part that is lit.
+AWAY = """() => {
+  const boxes = [...document.querySelectorAll('.enc-model [data-part], .enc-model-heads')]
+    .filter((part) => !part.matches('.enc-model-dim')).map((part) => part.getBoundingClientRect())
+    .filter(({ width, height }) => width && height);
+  const own = document.querySelector('.enc-model-caption').getBoundingClientRect();
+  const gap = (low, high, from, to) => Math.max(0, low - to, from - high);
+  return Math.min(...boxes.map((box) =>
+    Math.hypot(gap(own.left, own.right, box.left, box.right), gap(own.top, own.bottom, box.top, box.bottom))));
+}"""
+
+
+def test_values_arrive_and_the_step_waits_for_the_reader(visit: Callable[..., Page]) -> None:
+    page = visit("/?start=1&text=one+two+three&layer=1", reduced_motion="no-preference")
+    title, river = page.locator(".enc-model-powers > span").all()[:2]
+    boxes = sorted((one.bounding_box() for one in (title, river)), key=lambda box: box["x"])
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]  # “Layer 1” and “Residual stream”
+    page.get_by_role("slider", name="Step of the story").fill("8")
+    dots = page.locator(".enc-model-flow circle")
+    dots.first.wait_for()
+    ended = (
+        "dots => Promise.all(dots.flatMap((dot) => dot.getAnimations().map((one) => one.finished))).then(() => true)"
+    )
+    assert dots.evaluate_all(ended)
+    arrived = dots.evaluate_all("dots => dots.map((dot) => getComputedStyle(dot).offsetDistance)")
+    assert set(arrived) == {"100%"}
+    expect(page.locator(".enc-model[data-step='7']")).to_have_count(1)  # nothing goes on by itself
+    page.get_by_role("slider", name="Step of the story").fill("0")
+    expect(dots).to_have_count(0)
+
+
+def test_an_open_part_leaves_the_parts_of_attention_visible(visit: Callable[..., Page]) -> None:
+    page = visit("/?start=1&text=one+two+three&layer=0&i=1&step=softmax", width=1366, height=768)
+    for layer in ("0", "3", "5"):
+        if layer != "0":
+            go(page, f"/?text=one+two+three&layer={layer}&i=1&step=softmax")
+        panel = page.locator(".enc-model-opened")
+        panel.locator("h2").wait_for()
+        box = panel.bounding_box()
+        for key in ("k", "q", "mixing"):
+            chip = page.locator(f".enc-model-chips [data-key={key}]").bounding_box()
+            assert chip["x"] + chip["width"] <= box["x"] or box["x"] + box["width"] <= chip["x"], (layer, key)
+
+
 @pytest.mark.slow("plays the whole story")
 def test_the_story_has_a_sentence_for_each_part(visit: Callable[..., Page]) -> None:
     page = visit("/?start=1&text=one+two+three", reduced_motion="reduce")
@@ -308,13 +359,16 @@ def test_the_story_has_a_sentence_for_each_part(visit: Callable[..., Page]) -> N
     caption, said = page.locator(".enc-model-caption"), []
     for step in range(12):
         expect(page.locator(f".enc-model[data-step='{step}']")).to_have_count(1)
-        said.append(caption.inner_text())
-        page.get_by_role("button", name="One step forward").click()
+        said.append(caption.locator("span").inner_text())
+        assert page.evaluate(FAINTEST) >= 0.4, said[-1]
+        assert page.evaluate(AWAY) <= 40, said[-1]
+        page.get_by_role("button", name="Next step").click()
     assert len(set(said)) == 12
+    page.locator(".enc-model[data-step='-1']").wait_for()  # after the last step, the whole picture
     scrubber = page.get_by_role("slider", name="Step of the story")
     scrubber.fill("3")
     expect(page.locator(".enc-model[data-step='2']")).to_have_count(1)
-    assert caption.inner_text() == said[2]
+    assert caption.locator("span").inner_text() == said[2]
     scrubber.fill("0")
     expect(page.locator(".enc-model[data-step='-1']")).to_have_count(1)
     assert all(len(text.split()) <= 21 for text in said)

@@ -74,7 +74,7 @@ def test_the_output_appears_token_by_token_on_a_phone(visit: Callable[..., Page]
     expect(page.locator(OUTPUTS + ":not(.enc-model-later)")).to_have_count(3)
     page.get_by_role("button", name="Output: play it token by token").click()
     expect(page.locator(OUTPUTS + ":not(.enc-model-later)")).to_have_count(1)
-    page.get_by_role("button", name="Play the story").click()  # a pause
+    page.get_by_role("button", name="Play the story").click()  # the end
     first, other = (page.locator(".enc-model-place").nth(at).bounding_box() for at in (0, 1))
     assert first is not None
     assert other is not None
