@@ -27,7 +27,7 @@ export class StoryPlayer {
     this.playButton = this.button(
       "▶ Play",
       "Play the story of this sentence",
-      () => this.told ? this.show(-1) : this.show(0),
+      () => this.goOn(this.told ? -1 : 0),
     );
     const back = this.button("◀", "One step back", () => this.show(this.step - 1));
     const forward = this.button("▶", "One step forward", () => this.show(this.step + 1));
@@ -43,7 +43,7 @@ export class StoryPlayer {
     this.next = this.button(
       "Next ▶",
       "Next step",
-      () => this.show(this.step + 1 < this.story.length ? this.step + 1 : -1),
+      () => this.goOn(this.step + 1 < this.story.length ? this.step + 1 : -1),
     );
     this.caption = make("p", { class: "enc-model-caption", "aria-live": "polite" }, this.words, this.next);
     this.elements = [this.playButton, back, this.scrubber, forward, this.caption];
@@ -80,6 +80,14 @@ export class StoryPlayer {
   // What the caption is about.
   get told() {
     return this.story[this.step];
+  }
+
+  // Shows a step where its reader is: the caption comes into view, and its button has the focus.
+  /** @param {number} step */
+  goOn(step) {
+    this.show(step);
+    (this.told ? this.next : this.playButton).focus({ preventScroll: true });
+    this.caption.scrollIntoView({ block: "nearest" });
   }
 
   // The output appears token by token, as it was written.
