@@ -61,7 +61,7 @@ def _door() -> None:
         _join()
     with right, st.container(border=True):
         st.header("Open a room", anchor=False)
-        named = st.checkbox("Ask for nicknames", key="classroom:named", help="Otherwise nobody types a name.")
+        named = st.checkbox("Ask for nicknames", key="classroom:named", help="Off: students join without a name.")
         button(
             "Open a room",
             "meeting_room",

@@ -45,7 +45,7 @@ def _words(selected: Selected) -> None:
         ("promoted words", view.layer, selected.neuron),
         lambda trace: promoted_words(view.loaded, view.layer, selected.neuron, trace),
     )
-    st.markdown("**Words that its output vector favours**: a reading, not an effect")
+    st.markdown("**Words that its output vector favours**: an interpretation, not an effect")
     st.markdown("\n".join(_listed(name, words) for name, words in (("Up", found.highest), ("Down", found.lowest))))
     mask = plain(view.loaded.tokenizer.mask_token or "a mask token")
     if found.position is None:

@@ -65,7 +65,7 @@ def picture(view: View, task: Task, subjects: list[work.Subject], found: Curves)
         )
     st.caption(f"{about.text(__file__, 'How to read the curves')} {_about(task)}")
     if cut := max(one.n_cut for one in found.values()):
-        st.caption(f"Texts longer than {MOST_TOKENS} tokens: {cut:,}. Only their beginnings were read.")
+        st.caption(f"Texts longer than {MOST_TOKENS} tokens: {cut:,}. The probes use their beginnings only.")
     about.expander(__file__, "What one can conclude, and what not")
     if (part := expander("Which pooling is best for this task?", "probes-poolings")) is not None:
         with part:

@@ -43,7 +43,7 @@ def draw(subject: Subject) -> None:
     )
     references.caption(
         f"{found.n_runs} passages were left out, in the text as it is and in random orders, so that each "
-        "passage stands at many places. The index is 1 minus the smallest mean effect divided by the largest (after "
+        "passage is put at many places. The index is 1 minus the smallest mean effect divided by the largest (after "
         "Zeng et al. 2025)."
     )
 

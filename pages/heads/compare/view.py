@@ -129,7 +129,7 @@ def _choose_model(view: View) -> SideB:
         "Model B",
         {name: title(name) for name in offered},
         width=270,
-        help=f"Model A is the open one. Both read the same {words_of(view.trace).input}.",
+        help=f"Model A is the open one. Both process the same {words_of(view.trace).input}.",
     )
     if chosen == "other":
         state.bound(
