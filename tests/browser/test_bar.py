@@ -215,6 +215,7 @@ ABSENT = """keys => keys.filter((key) => {
 })"""
 
 
+@pytest.mark.slow("opens each place that has a control of the search")
 def test_every_control_that_the_search_opens_is_on_its_page(visit: Callable[..., Page]) -> None:
     how_to = yaml.safe_load((ROOT / "pages/core/frame/how_to.yml").read_text(encoding="utf-8"))
     places: dict[str, list[str]] = {}
