@@ -10,7 +10,7 @@ const COLOUR_KEY =
   "Violet: the vector of each token through the layers (residual stream). Blue: what a token attends to. " +
   "Click a part for its arithmetic. Play tells the story.";
 const stillStory = matchMedia("(prefers-reduced-motion: reduce)");
-const NEAR = 8; // pixels between a caption and its part
+const CAPTION_GAP = 8; // pixels between a caption and its part
 
 export class StoryPlayer {
   /** @param {ModelView} view */
@@ -139,14 +139,14 @@ export class StoryPlayer {
       top: Math.min(...boxes.map((box) => box.top)) - root.top,
       bottom: Math.max(...boxes.map((box) => box.bottom)) - root.top,
     };
-    const beside = root.width - lit.right - NEAR >= own.width
-      ? lit.right + NEAR
-      : lit.left - NEAR - own.width >= 0
-      ? lit.left - NEAR - own.width
+    const beside = root.width - lit.right - CAPTION_GAP >= own.width
+      ? lit.right + CAPTION_GAP
+      : lit.left - CAPTION_GAP - own.width >= 0
+      ? lit.left - CAPTION_GAP - own.width
       : null;
     const middle = (lit.left + lit.right - own.width) / 2;
     const left = beside ?? Math.max(0, Math.min(root.width - own.width, middle));
-    const top = beside === null ? lit.bottom + NEAR : (lit.top + lit.bottom - own.height) / 2;
+    const top = beside === null ? lit.bottom + CAPTION_GAP : (lit.top + lit.bottom - own.height) / 2;
     Object.assign(caption.style, { left: `${left}px`, top: `${Math.max(0, top)}px` });
   }
 }
