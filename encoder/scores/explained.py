@@ -63,15 +63,16 @@ class ScoreExplanation(Shown):
 
     @cached_property
     def split(self) -> Pairs | None:
-        """The split of the score among pairs, with its errors and labels; None for a cross-encoder."""
+        """The split of the score among pairs, with its errors and labels; None where a cosine has an empty side."""
         return self.source.pairs()
 
     @property
     def pairs(self) -> np.ndarray:
         """float64 [W_a, W_b], adds up to `score`. MaxSim and SPLADE: a last row and column for special tokens, where
-        these count. Raises EncoderError for a cross-encoder, whose score is not a sum over pairs."""
+        these count; a cross-encoder: for a word with nothing of the other text. Raises EncoderError for an empty text.
+        """
         if self.split is None:
-            raise EncoderError(f"A score of the kind {self.kind} has no pairs that add up to it: use words_a, words_b.")
+            raise EncoderError(f"A {self.kind} with an empty text has no pairs of words: type a word in each text.")
         return self.split.matrix
 
     @cached_property

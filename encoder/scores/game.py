@@ -13,7 +13,14 @@ weights (n - 1) / (C(n, s) s (n - s)) of a set of s parts and with the sum kept 
 parts: all sets. Otherwise all sets of one part and of all but one, and drawn sets, each with its complement (Covert and
 Lee 2021). So the sum is exact for any number of sets. Only the split has a sampling error, which a jackknife estimates.
 
-Assumed: a set of parts that no person would write has a vector that tells something about the text.
+A cross-encoder gives f(S, T), a number for a set of parts of each text, and no vectors. Taken for each text in turn,
+the Shapley value splits f among pairs of parts just the same (`crossed`; of a product of vectors it gives phi_i . psi_j
+above, but for the empty text). It is the mean, over the orders of both texts' parts, of what the pair adds when each of
+the two comes: f(S + i, T + j) - f(S + i, T) - f(S, T + j) + f(S, T). Parts of one text with nothing of the other, and
+two empty texts, have a row and a column of their own, so the cells of every single order add up to f(A, B) (Castro et
+al. 2009 draw orders; here each is drawn with its reverse).
+
+Assumed: a set of parts that no person would write has a vector, or a score, that tells something about the text.
 
 Shapes: G parts (n above), n sets, E width of a vector.
 """
@@ -33,6 +40,8 @@ MOST_SETS, SET_TOKENS = 256, 6_000
 
 #: keep [n, G] -> vectors float64 [n, E].
 Vectors = Callable[[np.ndarray], np.ndarray]
+#: keep [n, G_a], keep [n, G_b] -> scores float64 [n].
+OfBoth = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +49,12 @@ class Values:
     """The Shapley values of a text's parts. values float64 [G, E]: they add up to `whole` [E].
 
     replicates [GROUPS or 0, G, E]: the values with a group of drawn sets left out, for the jackknife; none where all
-    sets were used. without [G, E]: the vectors with one part left out; n_sets: sets that were run.
+    sets were used; n_sets: sets that were run.
     """
 
     values: np.ndarray
     whole: np.ndarray
     replicates: np.ndarray
-    without: np.ndarray
     n_sets: int
 
     @property
@@ -63,16 +71,12 @@ def shapley(vectors: Vectors, n_parts: int, n_tokens: int, has_empty: bool, seed
     """
     if n_parts <= 1:
         whole = vectors(np.ones((1, n_parts), dtype=bool))[0]
-        without = vectors(np.zeros((n_parts, n_parts), dtype=bool)) if has_empty else np.zeros((n_parts, len(whole)))
-        return Values(np.tile(whole, (n_parts, 1)), whole, np.zeros((0, n_parts, len(whole))), without, 2)
+        return Values(np.tile(whole, (n_parts, 1)), whole, np.zeros((0, n_parts, len(whole))), 1)
     keep, weight, group = _sets(n_parts, n_tokens, seed)
     extra = np.stack([np.ones(n_parts, dtype=bool)] + [np.zeros(n_parts, dtype=bool)] * has_empty)
     found = vectors(np.concatenate([extra, keep]))
     whole, rest = found[0], found[len(extra) :]
-    alone, without = rest[:n_parts], rest[n_parts : 2 * n_parts]
-    if n_parts == 2:  # each set of one part is all but the other
-        without = alone[::-1]
-    empty = found[1] if has_empty else alone.mean(axis=0)
+    empty = found[1] if has_empty else rest[:n_parts].mean(axis=0)
     y, total = rest - empty, whole - empty
     values = _fit(keep, weight, y, total) + empty / n_parts
     replicates = [
@@ -80,9 +84,7 @@ def shapley(vectors: Vectors, n_parts: int, n_tokens: int, has_empty: bool, seed
         for out in range(GROUPS if (group >= 0).any() else 0)
     ]
     shape = (0, n_parts, len(whole))
-    return Values(
-        values, whole, np.stack(replicates) if replicates else np.zeros(shape), without, len(keep) + len(extra)
-    )
+    return Values(values, whole, np.stack(replicates) if replicates else np.zeros(shape), len(keep) + len(extra))
 
 
 def pair_errors(a: Values, b: Values) -> np.ndarray:
@@ -97,6 +99,25 @@ def pair_errors(a: Values, b: Values) -> np.ndarray:
     )
     spread: np.ndarray = np.sqrt((GROUPS - 1) / GROUPS * np.square(products - products.mean(axis=0)).sum(axis=0))
     return spread
+
+
+def crossed(scores: OfBoth, n_a: int, n_b: int, n_orders: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """The split of f(A, B) among pairs of parts, and the standard error of each cell: [G_a + 1, G_b + 1] each.
+
+    The last row and column: parts of one text with nothing of the other. n_orders: even, 4 or more.
+    """
+    draw = np.random.default_rng(seed)
+    means = np.zeros((n_orders // 2, n_a + 1, n_b + 1))
+    for mean in means:
+        order_a, order_b = draw.permutation(n_a), draw.permutation(n_b)
+        for one, other in ((order_a, order_b), (order_a[::-1], order_b[::-1])):
+            comes_a, comes_b = (np.tri(len(order) + 1, len(order), -1, dtype=bool) for order in (one, other))
+            keep_a, keep_b = np.empty_like(comes_a), np.empty_like(comes_b)
+            keep_a[:, one], keep_b[:, other] = comes_a, comes_b
+            found = scores(np.repeat(keep_a, n_b + 1, axis=0), np.tile(keep_b, (n_a + 1, 1)))
+            added = np.diff(np.diff(found.reshape(n_a + 1, n_b + 1), axis=0, prepend=0.0), axis=1, prepend=0.0)
+            mean[np.ix_([n_a, *one], [n_b, *other])] += added / 2
+    return means.mean(axis=0), means.std(axis=0, ddof=1) / np.sqrt(len(means))
 
 
 def _sets(n_parts: int, n_tokens: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@
 | cosine | of two vectors, of texts, or of a text and an image or sound | Shapley values (`game`) |
 | MaxSim | ColBERT's sum over the tokens of the first text | it is a sum over pairs of tokens |
 | SPLADE | dot product of two sparse vectors | it is a sum over words of the vocabulary |
-| cross-encoder | logit of the classification head for a pair of texts | it does not: one pass reads both texts |
+| cross-encoder | logit of the classification head for a pair of texts | Shapley values of both texts in turn (`game`) |
 
 Shapes: n variants, G parts of one side, T tokens, E width of a vector, V vocabulary.
 """
@@ -25,12 +25,14 @@ from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError
 from encoder.inputs.text import readable
 from encoder.model.pooling import SparseConfig
-from encoder.scores.game import Values, pair_errors, shapley
+from encoder.scores.game import Values, crossed, pair_errors, shapley
 from encoder.scores.sides import Side, masked_pool, side_of, signal_side, text_side
 from encoder.similarity.late import late_side
 
 #: Parts of one side: words up to this number, else phrases and sentences. The work grows with parts x tokens.
 MOST_PARTS, FEW_PARTS, LONG = 128, 24, 160
+#: Parts of each text whose pairs a cross-encoder is split among, tokens of one order of all, and orders.
+PAIRED, ORDER_TOKENS, MOST_ORDERS = (24, 16, 12, 8, 5), 12_000, 16
 #: Sparse vectors that are made at a time.
 ROWS = 64
 
@@ -79,6 +81,7 @@ class Cosine(Score):
 
     def __init__(self, a: Side, b: Side) -> None:
         self.sides = (a, b)
+        self._known: tuple[dict[bytes, np.ndarray], dict[bytes, np.ndarray]] = ({}, {})
         self._vectors = tuple(self.vectors(side, self.sides[side].everything())[0] for side in (0, 1))
         self._values: dict[int, Values] = {}
 
@@ -87,14 +90,14 @@ class Cosine(Score):
         return self._vectors[side]
 
     def vectors(self, side: int, keep: np.ndarray) -> np.ndarray:
-        """Unit vectors [n, E] in float64."""
-        own = self.sides[side]
-        found = None
-        for rows, output, kept in own.outputs(keep):
+        """Unit vectors [n, E] in float64. Each set of parts is run once: words and pairs share those without a word."""
+        own, known = self.sides[side], self._known[side]
+        names = [row.tobytes() for row in keep]
+        new = [row for name, row in dict(zip(names, keep, strict=True)).items() if name not in known]
+        for rows, output, kept in own.outputs(np.array(new, dtype=bool).reshape(len(new), len(own))):
             unit = torch.nn.functional.normalize(masked_pool(own, output, kept), dim=-1).cpu().numpy()
-            found = np.empty((len(keep), unit.shape[1])) if found is None else found
-            found[rows] = unit
-        assert found is not None
+            known.update((new[row].tobytes(), vector) for row, vector in zip(rows, unit, strict=True))
+        found = np.array([known[name] for name in names])
         if not np.isfinite(found).all():
             raise EncoderError("A vector here has no direction, so its cosine is undefined: choose another input.")
         return found
@@ -102,12 +105,6 @@ class Cosine(Score):
     def scores(self, side: int, keep: np.ndarray) -> np.ndarray:
         found: np.ndarray = self.vectors(side, keep) @ self._vectors[1 - side]
         return found
-
-    def without(self, side: int) -> np.ndarray:
-        if side in self._values:
-            found: np.ndarray = self._values[side].without @ self._vectors[1 - side]
-            return found
-        return super().without(side)
 
     def values(self, side: int) -> Values:
         """The Shapley values of one side's parts, computed once."""
@@ -243,16 +240,42 @@ class CrossEncoder(Score):
 
     def __init__(self, model: TextEncoder, a: str, b: str, most: int, label: int = 0) -> None:
         self.model, self.label, self.head = model, label, classifier_of(model, "sequence")
-        sentence = model.tokenize(readable(a), readable(b))
-        one, other = (side_of(model, sentence, most, text=text, pair_side=at) for at, text in enumerate((a, b)))
-        self.sides = (one, other)
+        self._texts, self._sentence = (a, b), model.tokenize(readable(a), readable(b))
+        self.sides = self._divided(most)
+
+    def _divided(self, most: int) -> tuple[Side, Side]:
+        """Both texts, each in at most `most` parts."""
+        one, other = (
+            side_of(self.model, self._sentence, most, text=text, pair_side=at) for at, text in enumerate(self._texts)
+        )
+        return one, other
+
+    def scores(self, side: int, keep: np.ndarray) -> np.ndarray:
+        return self._logits(self.sides[side], self.sides[side].kept_tokens(keep))
 
     @torch.no_grad()
-    def scores(self, side: int, keep: np.ndarray) -> np.ndarray:
-        found = np.empty(len(keep))
-        for rows, output, kept in self.sides[side].outputs(keep):
-            found[rows] = self.head(output, kept)[:, self.label].double().cpu().numpy()
+    def _logits(self, side: Side, kept: Tensor) -> np.ndarray:
+        """kept tokens [n, T] -> logits [n]."""
+        found = np.empty(len(kept))
+        for rows, output, real in side.outputs_of(kept):
+            found[rows] = self.head(output, real)[:, self.label].double().cpu().numpy()
         return found
+
+    def pairs(self) -> Pairs | None:
+        n_tokens = len(self._sentence)
+        for most in PAIRED:
+            a, b = self._divided(most)
+            tokens = (len(a) + 1) * (len(b) + 1) * n_tokens // 2  # the mean text of an order has half of its parts
+            if tokens <= ORDER_TOKENS:
+                break
+        orders = 2 * min(MOST_ORDERS // 2, max(2, 2 * ORDER_TOKENS // tokens))
+
+        def scores(keep_a: np.ndarray, keep_b: np.ndarray) -> np.ndarray:
+            return self._logits(a, a.kept_tokens(keep_a) & b.kept_tokens(keep_b))
+
+        matrix, error = crossed(scores, len(a), len(b), orders)
+        labels = ((*a.labels, "(nothing of A)"), (*b.labels, "(nothing of B)"))
+        return Pairs(matrix, error, labels, f"Shapley values of both texts in turn, {orders} orders")
 
 
 def _of_tokens(side: Side) -> tuple[list[int], tuple[str, ...]]:

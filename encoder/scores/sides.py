@@ -26,7 +26,7 @@ from encoder.model.device import explain_out_of_memory
 from encoder.scores.parts import Level, Part, cut_at, parts
 
 #: Tokens that are run at a time.
-TOKENS_AT_ONCE = 2048
+TOKENS_AT_ONCE = 1024
 #: A picture or a sound is divided into at most so many parts.
 REGIONS = 16
 
@@ -81,7 +81,10 @@ class Side:
 
         The outputs of tokens that are left out are 0.
         """
-        kept = self.kept_tokens(keep)
+        yield from self.outputs_of(self.kept_tokens(keep))
+
+    def outputs_of(self, kept: Tensor) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
+        """The same for kept tokens, bool [n, T]."""
         lengths = kept.sum(dim=1)
         order = torch.argsort(lengths, descending=True, stable=True)
         packs, first = _packs(self.model) and not self.hidden, 0

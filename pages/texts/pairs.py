@@ -19,7 +19,7 @@ def draw(subject: Subject) -> None:
     why = subject.why
     split: Pairs | None = subject.worked("pairs", lambda: why.split, "Split the score among pairs")
     if split is None or not split.matrix.size:
-        st.info(f"A score of the kind {why.kind} has no pairs here that add up to it: see “Words”.")
+        st.info(f"A {why.kind} with an empty text has no pairs of words: type a word in each text.")
         return
     n_columns = split.matrix.shape[1]
     named = [divmod(place, n_columns) for place in largest_first(split.matrix.ravel())[:LARGEST]]
@@ -47,6 +47,11 @@ def draw(subject: Subject) -> None:
         references.caption(
             f"{split.method} (Shapley 1953; Lundberg and Lee 2017). A text without words counts as no vector. Assumed: "
             "the vector of any set of words tells something about the text."
+        )
+    elif why.kind == "cross-encoder":
+        references.caption(
+            f"{split.method} (Shapley 1953). The last row and column: words of one text with nothing of the other. "
+            "Assumed: the score of any set of words tells something about the texts."
         )
     else:
         source = " (Khattab and Zaharia 2020)" if why.kind == "MaxSim" else ""

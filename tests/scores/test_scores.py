@@ -132,7 +132,34 @@ def test_splade_is_a_sum_over_the_vocabulary(twin_pre: encoder.TextEncoder):
     assert sum(part for _, part in why.source.vocabulary()) == pytest.approx(why.score, rel=1e-9)
 
 
-def test_a_cross_encoder_has_words_and_no_pairs(twin_pre: encoder.TextEncoder):
+def test_orders_split_a_score_of_two_texts_in_turn():
+    draw = np.random.default_rng(4)
+    table = draw.normal(size=(2,) * 5)  # f of 2 parts of A, 3 of B
+
+    def scores(keep_a: np.ndarray, keep_b: np.ndarray) -> np.ndarray:
+        return table[tuple(np.concatenate([keep_a, keep_b], axis=1).T.astype(int))]
+
+    found, error = game.crossed(scores, 2, 3, 400)
+    assert found.sum() == pytest.approx(table[1, 1, 1, 1, 1])
+    one, other = [*itertools.permutations(range(2))], [*itertools.permutations(range(3))]
+    expected = np.zeros((3, 4))
+    for first, second in itertools.product(one, other):
+        masks = [
+            [[part in order[:n] for part in sorted(order)] for n in range(len(order) + 1)] for order in (first, second)
+        ]
+        grid = np.array([[table[tuple(map(int, a + b))] for b in masks[1]] for a in masks[0]])
+        for row, column in itertools.product(range(3), range(4)):
+            cell = grid[row, column]
+            cell -= (grid[row - 1, column] if row else 0) + (grid[row, column - 1] if column else 0)
+            cell += grid[row - 1, column - 1] if row and column else 0
+            at = first[row - 1] if row else 2, second[column - 1] if column else 3
+            expected[at] += cell / len(one) / len(other)
+    assert (abs(found - expected) <= 5 * error + 1e-9).all(), "the mean of drawn orders, within its error"
+    few, _ = game.crossed(scores, 2, 3, 4)
+    assert few.sum() == pytest.approx(table[1, 1, 1, 1, 1]), "the sum is exact for any number of orders"
+
+
+def test_a_cross_encoder_has_words_and_pairs_that_add_up(twin_pre: encoder.TextEncoder):
     torch.manual_seed(3)
     head = Classifier(twin_pre.config.d_model, ClassifierConfig(labels=("score",), kind="sequence"))
     model = dataclasses.replace(twin_pre, classifier=head)
@@ -141,8 +168,16 @@ def test_a_cross_encoder_has_words_and_no_pairs(twin_pre: encoder.TextEncoder):
     logit = encoder.classify.predict(model, model.trace("the cat sat", "a dog ran away")).logits[0]
     assert why.score == pytest.approx(logit, abs=1e-5)
     assert isinstance(why.source, CrossEncoder)
-    with pytest.raises(EncoderError, match="words_a"):
-        np.asarray(why.pairs)
+    assert why.pairs.shape == (4, 5)
+    assert why.pairs.sum() == pytest.approx(why.score, abs=1e-5)
+    sentence = model.tokenize("the cat sat", "a dog ran away")
+    batch, special = model.tokenizer.batch([sentence], model.device), torch.tensor([sentence.special])
+    with torch.no_grad():
+        x = model.encoder.embedding(batch.ids, None, batch.segments)
+        nothing = head(model.encoder.before_layer(model.config.n_layers, x, special), special)[0, 0]
+    assert why.pairs[-1, -1] == pytest.approx(float(nothing), abs=1e-5), "the special tokens by themselves"
+    with pytest.raises(EncoderError, match="empty text"):
+        np.asarray(encoder.explain_score(twin_pre, "", "a dog", kind="cosine").pairs)
 
 
 def test_an_image_and_its_caption_have_regions_and_words(digit_words: encoder.JointEncoder):
