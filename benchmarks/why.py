@@ -1,0 +1,306 @@
+"""Which words make a cosine: explanations next to each other, by what deleting and inserting words does.
+
+`python -m benchmarks.why [--pairs N] [--published N]`. Half of the pairs are WordNet's example sentences, each with the
+nearest of 200 others; half are queries and tickets written here. Each method gives every word of both texts a number.
+
+Deletion: the words are deleted from the texts, those with the largest numbers first, and the area is the mean cosine
+over the share that is deleted; a faithful method has a small one. Insertion: the texts begin empty, and words come back
+in the same order; a faithful method has a large one (Petsiuk et al. 2018). Words are deleted from the text and not
+masked, so that no method is judged by its own way of leaving a word out. Intervals of 95%: a bootstrap over pairs.
+Correlation: Spearman's, with what the cosine loses when a single word is deleted. Time: of one pair, as a multiple of
+embedding it.
+
+`--published N` also compares the integrated Jacobian of `encoder.similarity` with retrivex on N pairs, where that is
+installed. Captum's integrated gradients are a method where Captum is.
+
+Shapes: W words of both texts, T tokens, D d_model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+
+import numpy as np
+import torch
+from scipy.stats import spearmanr
+from torch import Tensor
+
+import encoder
+from encoder import probe, search, similarity
+from encoder.checkpoints.bundled import bundled_folder
+from encoder.scores import Cosine, score_of
+from encoder.scores.sides import Side
+
+#: Shares of the words that are deleted, or inserted.
+SHARES = np.linspace(0, 1, 11)
+SAMPLE, DRAWS, STEPS = 200, 2_000, 16
+QUERIES = {
+    "Where is my parcel?": (
+        "order 48213 was sent on Monday and has not arrived",
+        "the courier left nothing at my door",
+    ),
+    "I want my money back": ("please refund the broken kettle", "you charged my card twice for one order"),
+    "The app does not open": ("it crashes when I log in on my phone", "after the update I only see a white screen"),
+    "How do I change my password?": ("the reset mail never comes", "my account is locked since yesterday"),
+    "The bill is wrong": ("invoice 7731 has the address of my old office", "the tax number is missing on the receipt"),
+}
+OPENINGS = ("", "Hello team, ", "Good morning, I hope you are well. ", "As I wrote last week, ", "Hi! ")
+ENDINGS = ("", " Kind regards, Anna", " Thank you for your help.", " Please answer soon.")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two texts as their words, and the cosine as the package explains it."""
+
+    score: Cosine
+    words: tuple[tuple[str, ...], tuple[str, ...]]
+
+    def cosines(self, kept: np.ndarray) -> np.ndarray:
+        """kept bool [n, W] -> the cosines [n] of the texts with these words only."""
+        n_a = len(self.words[0])
+        texts = [
+            [" ".join(word for word, stays in zip(words, row, strict=True) if stays) for row in rows]
+            for words, rows in zip(self.words, (kept[:, :n_a], kept[:, n_a:]), strict=True)
+        ]
+        model: encoder.TextEncoder = self.score.sides[0].model
+        vectors = torch.nn.functional.normalize(model.embed([*texts[0], *texts[1]]).double(), dim=-1)
+        found: np.ndarray = (vectors[: len(kept)] * vectors[len(kept) :]).sum(dim=-1).numpy()
+        return found
+
+
+#: The numbers [W] of a pair's words, those of A first.
+Method = Callable[[Pair], np.ndarray]
+
+
+def pairs(model: encoder.TextEncoder, count: int) -> list[Pair]:
+    """Half of WordNet, half of the tickets."""
+    sentences = [text for text in dict.fromkeys(probe.examples()) if 4 <= len(text.split()) <= 16]
+    draw = np.random.default_rng(0)
+    sample = [sentences[at] for at in draw.choice(len(sentences), SAMPLE, replace=False)]
+    vectors = search.embed(model, sample).vectors
+    nearest = (vectors @ vectors.T - 2 * np.eye(len(sample))).argmax(axis=1)
+    found = [(text, sample[nearest[at]]) for at, text in enumerate(sample[: count // 2])]
+    tickets = [
+        (query, f"{opening}{ticket[0].upper()}{ticket[1:]}.{ending}")
+        for opening in OPENINGS
+        for ending in ENDINGS
+        for query, some in QUERIES.items()
+        for ticket in some
+    ]
+    found += [tickets[at] for at in draw.permutation(len(tickets))[: count - len(found)]]
+    return [pair_of(model, a, b) for a, b in found]
+
+
+def pair_of(model: encoder.TextEncoder, a: str, b: str) -> Pair:
+    """The words as they stand in the text, with their marks."""
+    score = score_of(model, a, b, "cosine")
+    assert isinstance(score, Cosine)
+    words = a.split(), b.split()
+    assert [len(side) for side in score.sides] == [len(some) for some in words], (a, b)
+    return Pair(score, (tuple(words[0]), tuple(words[1])))
+
+
+# --- methods ----------------------------------------------------------------------------------------------------------
+
+
+def left_out(pair: Pair) -> np.ndarray:
+    """`explain_score(...).words_a`, `.words_b`."""
+    value = pair.score.value()
+    return np.concatenate([value - pair.score.scores(side, pair.score.sides[side].without_each()) for side in (0, 1)])
+
+
+def split(pair: Pair) -> np.ndarray:
+    """The sums of the rows and of the columns of `explain_score(...).pairs`."""
+    fresh = Cosine(*pair.score.sides)
+    found = fresh.pairs()
+    assert found is not None
+    return np.concatenate([found.matrix.sum(axis=1), found.matrix.sum(axis=0)])
+
+
+def deleted(pair: Pair) -> np.ndarray:
+    """What the cosine loses when a word is deleted from its text: plain leave-one-out."""
+    n_words = sum(map(len, pair.words))
+    found = pair.cosines(np.concatenate([np.ones((1, n_words), dtype=bool), ~np.eye(n_words, dtype=bool)]))
+    return found[0] - found[1:]
+
+
+def at_random(pair: Pair, seed: int = 1) -> np.ndarray:
+    """Random numbers."""
+    return np.random.default_rng([seed, *map(len, pair.words)]).random(sum(map(len, pair.words)))
+
+
+def attention(pair: Pair) -> np.ndarray:
+    """What the tokens of a word receive in the last layer, the mean of heads and queries."""
+    found = []
+    for side in pair.score.sides:
+        assert side.sentence is not None
+        maps = side.model.trace_tokens(side.sentence).every_layer()[1]
+        found.append(of_words(side, maps[-1].mean(dim=(0, 1)).double()))
+    return np.concatenate(found)
+
+
+def gradient(pair: Pair) -> np.ndarray:
+    """Gradient of the cosine by a token's embedding, times the embedding."""
+    found = []
+    for side in (0, 1):
+        with torch.enable_grad():
+            x = pair.score.sides[side].x.detach().clone().requires_grad_()
+            (slope,) = torch.autograd.grad(cosine(pair, side, x).sum(), x)
+        found.append(of_words(pair.score.sides[side], (slope * x).sum(dim=-1)[0].detach().double()))
+    return np.concatenate(found)
+
+
+def jacobian(pair: Pair) -> np.ndarray:
+    """The sums of the rows and columns of the integrated Jacobian, as published (Moeller et al. 2023)."""
+    a, b = pair.score.sides
+    matrix = torch.from_numpy(similarity.attribute(a.model, a.text, b.text, steps=STEPS).matrix)
+    return np.concatenate([of_words(a, matrix.sum(dim=1)), of_words(b, matrix.sum(dim=0))])
+
+
+def captum(pair: Pair) -> np.ndarray:
+    """Captum's integrated gradients of the cosine from padding, for each text."""
+    from captum.attr import IntegratedGradients
+
+    found = []
+    for at, side in enumerate(pair.score.sides):
+        assert side.sentence is not None
+        padding = list(side.sentence.ids)
+        for part in side.parts:
+            for token in part.tokens:
+                padding[token] = side.model.tokenizer.pad_id
+        base = side.model.encoder.embedding(torch.tensor([padding]), None, None).detach()
+        method = IntegratedGradients(partial(cosine, pair, at))
+        shares = method.attribute(side.x.detach(), baselines=base, n_steps=STEPS)
+        found.append(of_words(side, shares.sum(dim=-1)[0].detach().double()))
+    return np.concatenate(found)
+
+
+def cosine(pair: Pair, side: int, x: Tensor) -> Tensor:
+    """The cosines of vectors before layer 0, [n, T, D], with the other text."""
+    model: encoder.TextEncoder = pair.score.sides[side].model
+    output = model.encoder.before_layer(model.config.n_layers, x)
+    vectors = model.pool(output, torch.ones(output.shape[:2], dtype=torch.bool))
+    other = torch.from_numpy(pair.score.unit_vector(1 - side)).to(vectors)
+    return torch.nn.functional.normalize(vectors, dim=-1) @ other
+
+
+def of_words(side: Side, tokens: Tensor) -> np.ndarray:
+    """Numbers of tokens [T] -> sums of words."""
+    return np.array([float(tokens[list(part.tokens)].sum()) for part in side.parts])
+
+
+METHODS: dict[str, Method] = {
+    "`explain_score`, words left out": left_out,
+    "`explain_score`, sums of pairs": split,
+    "plain leave-one-out": deleted,
+    "integrated Jacobian, sums of pairs": jacobian,
+    "Captum, integrated gradients": captum,
+    "gradient x input": gradient,
+    "attention of the last layer": attention,
+    "random order": at_random,
+}
+
+
+# --- what is measured -------------------------------------------------------------------------------------------------
+
+
+def areas(pair: Pair, numbers: np.ndarray) -> tuple[float, float]:
+    """The mean cosine while words are deleted, and while they are inserted."""
+    order = np.argsort(-numbers, kind="stable")
+    counts = np.rint(SHARES * len(order)).astype(int)
+    kept = np.ones((2, len(counts), len(order)), dtype=bool)
+    for row, count in enumerate(counts):
+        kept[0, row, order[:count]] = False
+        kept[1, row] = ~kept[0, row]
+    curves = pair.cosines(kept.reshape(-1, len(order))).reshape(2, -1)
+    deletion, insertion = np.trapezoid(curves, SHARES, axis=1)
+    return float(deletion), float(insertion)
+
+
+def interval(values: np.ndarray) -> str:
+    """The mean of values with its 95% interval."""
+    drawn = np.random.default_rng(0).choice(values, (DRAWS, len(values))).mean(axis=1)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return f"{values.mean():.3f} ({low:.3f} to {high:.3f})"
+
+
+def table(model: encoder.TextEncoder, count: int) -> str:
+    """The table in Markdown, a row for each method that is installed."""
+    chosen = pairs(model, count)
+    truth = [deleted(pair) for pair in chosen]
+    embedding = statistics.median(seconds(partial(whole_cosine, pair)) for pair in chosen)
+    lines = [
+        f"| {count} pairs | deletion (smaller is better) | insertion (larger is better) | correlation | time |",
+        "|---|---|---|---|---|",
+    ]
+    for name, method in METHODS.items():
+        if method is captum and find_spec("captum") is None:
+            continue
+        measured, times, ranks = [], [], []
+        for pair, losses in zip(chosen, truth, strict=True):
+            begin = time.perf_counter()
+            numbers = method(pair)
+            times.append(time.perf_counter() - begin)
+            measured.append(areas(pair, numbers))
+            ranks.append(spearmanr(numbers, losses).statistic)
+        deletion, insertion = np.array(measured).T
+        cells = [name, interval(deletion), interval(insertion), interval(np.nan_to_num(np.array(ranks)))]
+        lines.append(f"| {' | '.join(cells)} | {statistics.median(times) / embedding:.1f} |")
+    return "\n".join(lines)
+
+
+def whole_cosine(pair: Pair) -> float:
+    """The cosine of the texts as they are."""
+    return float(pair.cosines(np.ones((1, sum(map(len, pair.words))), dtype=bool))[0])
+
+
+def seconds(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def published(model: encoder.TextEncoder, count: int, steps: int) -> str:
+    """retrivex and `similarity.attribute` on the same pairs, in one sentence."""
+    from retrivex.stransformers import IntJacobianExplainableTransformer
+
+    theirs = IntJacobianExplainableTransformer(str(bundled_folder("minilm")), device="cpu")
+    differences, sums, ratios = [], [], []
+    for pair in pairs(model, 2 * count)[:count]:
+        a, b = (side.text for side in pair.score.sides)
+        begin = time.perf_counter()
+        matrix = theirs.explain(a, b, layer_index=0, num_interpolation_steps=steps, show_progress=False)[0].numpy()
+        middle = time.perf_counter()
+        ours = similarity.attribute(model, a, b, steps="auto")
+        ratios.append((middle - begin) / (time.perf_counter() - middle))
+        differences.append(abs(ours.matrix - matrix).max())
+        sums.append((abs(ours.matrix.sum() - ours.expected_sum), abs(matrix.sum() - ours.expected_sum)))
+    own, other = np.array(sums).mean(axis=0)
+    slower = statistics.median(ratios)
+    return (
+        f"{count} pairs, retrivex with {steps} points: the largest difference of a cell is {max(differences):.2g}; "
+        f"mean error of the sum: {own:.2g} here, {other:.2g} there; retrivex takes {slower:.1f} times as long."
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.why", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--pairs", type=int, default=200, metavar="N", help="pairs of texts (default: %(default)s)")
+    parser.add_argument("--published", type=int, default=0, metavar="N", help="pairs that retrivex explains, too")
+    parser.add_argument("--points", type=int, default=64, metavar="N", help="points of retrivex (default: %(default)s)")
+    options = parser.parse_args()
+    model = encoder.load("minilm", device="cpu")
+    print(table(model, options.pairs))
+    if options.published:
+        print(published(model, options.published, options.points))
+
+
+if __name__ == "__main__":
+    main()
