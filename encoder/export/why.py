@@ -6,6 +6,7 @@ Shapes: N texts, W_a, W_b words.
 import numpy as np
 import pandas as pd
 
+from encoder.diagnose.fingerprint import fingerprint
 from encoder.documents.document import Section, document
 from encoder.encoders.text import TextEncoder
 from encoder.export import report
@@ -39,11 +40,12 @@ def page(
 
 
 def facts(model: TextEncoder, why: ScoreExplanation, missed: Missed | None = None) -> dict[str, str]:
-    """What a report states: model, prompt, pooling, score, its place, what was cut."""
+    """What a report states: model and its fingerprint, prompt, pooling, score, its place, what was cut."""
     a, b = why.source.sides
-    said = {"Model": report.model_fact(model), "Prompt": a.prompt or "none"}
-    if b.prompt != a.prompt:
-        said["Prompt of text B"] = b.prompt or "none"
+    said = {"Model": report.model_fact(model), "Fingerprint": fingerprint(a.model, a.prompt).id}
+    said["Prompt"] = a.prompt or "none"
+    if model.has_sides or b.prompt != a.prompt:
+        said |= {"Fingerprint of text B": fingerprint(b.model, b.prompt).id, "Prompt of text B": b.prompt or "none"}
     said |= {"Pooling": model.pooling, "Score": f"{why.kind} {why.score:.4f}"}
     if why.place is not None:
         place = why.place

@@ -1,6 +1,7 @@
 """The command line that runs the same as a Run."""
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 from encoder.run.address import write_text
@@ -40,6 +41,21 @@ def command(run: Run, verb: str = "trace") -> str:
         words.append(f"--{name.replace('_', '-')}")
         if value is not True:
             words.append(",".join(map(str, value)) if isinstance(value, list) else str(value))
+    return shlex.join(words)
+
+
+def of_texts(verb: str, model: ModelSpec, texts: Sequence[str], **options: Any) -> str:
+    """The command `encoderscope VERB ...` for several texts; "" for a model that no option names.
+
+    options: name without dashes, "_" for "-", -> value; those without a value are left out.
+    """
+    if model != ModelSpec(model.source, norm=model.norm, device=model.device) or model.source.startswith(TRAINED):
+        return ""
+    usual = ModelSpec()
+    if model.norm != usual.norm:
+        options["norm"] = model.norm
+    words = ["encoderscope", verb, model.source, *(f"--text={text}" for text in texts)]
+    words += [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if is_given(value)]
     return shlex.join(words)
 
 

@@ -1,20 +1,38 @@
 """What the page exports: the words of the selected text, the report of all its parts, and Python lines."""
 
 from encoder.export import why as export
-from pages.core.widgets import Export, title
+from encoder.run.command import of_texts
+from pages.core.widgets import Export, origin, title
 from pages.texts.subject import Subject
+
+#: Texts of a collection that the command line lists; of a larger one, it has the selected text by itself.
+LISTED = 20
 
 
 def draw(subject: Subject) -> None:
     """The export panel of every part."""
     view, why, ranking = subject.view, subject.why, subject.ranking
-    said = export.facts(view.loaded, why)
+
+    def settings() -> dict[str, str]:
+        said = export.facts(view.loaded, why)
+        return {"Query": subject.query, "Compared with": subject.text} | {
+            name: value for name, value in said.items() if name != "Model"
+        }
+
     Export(
         view,
         title(view, "Why this score"),
         why.table,
         sections=lambda: [*([] if ranking is None else [export.ranked(ranking)]), *export.sections(why)],
         lines=export.explained_lines(subject.query, subject.text),
-        settings={"Query": subject.query, "Compared with": subject.text}
-        | {name: value for name, value in said.items() if name != "Model"},
+        settings=settings,
+        line=command(subject),
     ).draw()
+
+
+def command(subject: Subject) -> str:
+    """`encoderscope why ...` for the same score; "" for a model that a command line cannot name."""
+    ranking, texts, place = subject.ranking, (subject.text,), None
+    if ranking is not None and subject.place is not None and 1 < len(ranking.scores) <= LISTED:
+        texts, place = tuple(ranking.collection.texts), subject.place
+    return of_texts("why", origin(subject.view.model)[0], texts, query=subject.query, of=place)

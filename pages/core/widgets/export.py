@@ -61,10 +61,12 @@ class Export:
     lines: str = ""
     #: A whole Python program, for numbers that do not come from the view's model and text.
     program: str = ""
-    #: name -> value of the page's options, for the report.
-    settings: Mapping[str, object] = field(default_factory=dict)
+    #: name -> value of the page's options, for the report, or a function that returns this mapping.
+    settings: Mapping[str, object] | Callable[[], Mapping[str, object]] = field(default_factory=dict)
     #: The command of `encoderscope` that runs the same and gives such numbers; "" where none does.
     verb: str = ""
+    #: The whole command line in its place, where it needs more than the run.
+    line: str = ""
 
     def draw(self) -> None:
         """Draw "Export and share", closed at first: link, pictures, CSV, Parquet, HTML report, Python lines."""
@@ -115,9 +117,12 @@ class Export:
         with right:
             st.markdown("**Python** that gives the same numbers in a notebook")
             st.code(program, language="python", wrap_lines=True)
+            line = self.line
             if self.verb and run is not None and named:
-                st.markdown("The same run on the **command line**")
-                st.code(command(run, self.verb), language="bash", wrap_lines=True)
+                line = command(run, self.verb)
+            if line:
+                st.markdown("The same on the **command line**")
+                st.code(line, language="bash", wrap_lines=True)
 
     def _run(self) -> Run | None:
         """The run that the page shows, as a notebook makes it; None where the numbers come from elsewhere."""
@@ -126,9 +131,10 @@ class Export:
         return replace(self.view.run, model=origin(self.view.model)[0])
 
     def _facts(self) -> dict[str, str]:
-        if self.program:
-            return {name: str(value) for name, value in self.settings.items()}
-        return report.facts(self.view.loaded, self.view.trace, **self.settings)
+        settings = self.settings() if callable(self.settings) else self.settings
+        if self.view is None or self.program:
+            return {name: str(value) for name, value in settings.items()}
+        return report.facts(self.view.loaded, self.view.trace, **settings)
 
     def _parts(self) -> Sequence[Section]:
         if self.sections is not None:
