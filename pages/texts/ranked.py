@@ -42,22 +42,25 @@ def show(view: View) -> None:
 
 def _choose(view: View) -> Subject | None:
     """The query, the ranking, a text of one's own and the source; None while a file is missing."""
-    typed = state.bound(  # without a file, too: a query that was typed stays when the server has lost the file
-        st.text_input, Params.query, "Query", placeholder=view.text, help="Empty: your sentence is the query."
-    )
+    first = st.container(key="texts-search")  # the ranking comes before what is ranked
+    with first:
+        # Without a file, too: a query that was typed stays when the server has lost the file.
+        typed = state.bound(
+            st.text_input, Params.query, "Query", placeholder=view.text, help="Empty: your sentence is the query."
+        )
     query = typed if typed.strip() else view.text
-    listed = st.container()  # the ranking comes before what is ranked
-    other = state.bound(
-        st.text_input,
-        Params.similar_to,
-        "Compare the query with",
-        placeholder="a text of the list, or one that you type",
-        help="Empty: select a text in the list.",
-    )
-    examples.draw(__file__, "pairs", "texts:example", width=250)
-    given = sources.choose()
+    with st.container(key="texts-given"):
+        other = state.bound(
+            st.text_input,
+            Params.similar_to,
+            "Compare the query with",
+            placeholder="a text of the list, or one that you type",
+            help="Empty: select a text in the list.",
+        )
+        examples.draw(__file__, "pairs", "texts:example", width=250)
+        given = sources.choose()
     ranking = None
-    with listed, errors_said():
+    with first, errors_said():
         ranking = _ranking(view, given, query)
     params = state.read(Params)
     if other.strip():

@@ -26,16 +26,21 @@ def draw(subject: Subject) -> None:
         strongest = "; ".join(f"**{plain(one.word)}** {_signed(one.effect)}" for one in everything[:NAMED])
         answer.draw(f"Without it, the {why.kind} falls most: {strongest}." if everything else "No word to leave out.")
     limit = max((abs(one.effect) for one in everything), default=1.0)
-    for name, text, words in (("Query", subject.query, why.words_a), ("Text", subject.text, why.words_b)):
-        st.html(f'<p class="enc-shaded" dir="auto"><small>{name}</small> {shaded(text, words, limit)}</p>')
-        if words:
-            total = sum(one.effect for one in words)
-            st.caption(f"Sum of the effects: {_signed(total)}; score minus this sum: {_signed(why.score - total)}.")
+    sides = (("Query", subject.query, why.words_a), ("Text", subject.text, why.words_b))
+    texts = [f'<p dir="auto"><small>{name}</small> {shaded(text, words, limit)}</p>' for name, text, words in sides]
+    st.html(f'<div class="enc-shaded">{"".join(texts)}</div>')
     note = f" A long text is left out by {' and by '.join(sorted(level))}." if level else ""
     st.caption(
-        "Teal: the score falls without this word; orange: it rises. Measured by running the model without the word, "
-        f"the other words in their places. Words act together, so effects need not add up to the score.{note}"
+        f"{' '.join(_sums(name, why.score, words) for name, _, words in sides if words)} Teal: the score falls without "
+        "this word; orange: it rises. Measured by running the model without the word, the other words in their places. "
+        f"Words act together, so effects need not add up to the score.{note}"
     )
+
+
+def _sums(name: str, score: float, words: tuple[WordEffect, ...]) -> str:
+    """The sum of a text's effects, and what is left of the score."""
+    total = sum(one.effect for one in words)
+    return f"{name}, sum of the effects: {_signed(total)}; score minus this sum: {_signed(score - total)}."
 
 
 def _words(why: ScoreExplanation) -> ScoreExplanation:

@@ -16,11 +16,13 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 #: Never the same page twice in a row (`go` waits for another page).
 PAGES = ["/heads", "/contribution", "/positions", "/norms", "/feed_forward", "/interventions", "/pre_post", "/predict"]
+PAGES += ["/texts"]
 #: Pixels of a phone from the top of the screen to the picture; controls of the input above a page.
 HIGHEST, MOST_CONTROLS = 320, 6
-#: The upper edge of the first picture, or null before it is drawn.
+#: The upper edge of the first picture, or null before it is drawn. The picture of Texts is the ranking with its scores.
 PICTURE = """() => {
-  const drawn = [...document.querySelectorAll(".stMain .enc-root.enc-drawn :is(svg.main-svg, canvas)")];
+  const pictures = ".stMain .enc-root.enc-drawn :is(svg.main-svg, canvas), .stMain .st-key-texts-list";
+  const drawn = [...document.querySelectorAll(pictures)];
   const boxes = drawn.map(one => one.getBoundingClientRect()).filter(box => box.width > 100 && box.height > 60);
   return boxes.length ? Math.round(Math.min(...boxes.map(box => box.top))) : null;
 }"""
