@@ -112,7 +112,7 @@ def why(options: argparse.Namespace) -> Iterator[Result]:
     place = ranking.rows[0].place if options.of is None else options.of
     missed = why_not_found(model, ranking, place)
     pair = (options.query, texts[place])
-    found = explain_score(model, *pair, collection if len(texts) > 1 else None)
+    found = explain_score(model, *pair, collection if len(texts) > 1 else None, each_word=options.each_word)
     percentile = "" if found.percentile is None else f", higher than {found.percentile:.0f}% of random pairs"
     table = export_why.table(found, ranking, missed)
     empty = np.zeros((0, 0))

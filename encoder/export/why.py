@@ -127,9 +127,10 @@ def code(spec: ModelSpec, a: str, b: str) -> str:
     return f"import encoder\n{model_lines(spec)}\n{explained_lines(a, b)}"
 
 
-def explained_lines(a: str, b: str) -> str:
+def explained_lines(a: str, b: str, each_word: bool = False) -> str:
     """Python lines that explain the score from a `model`."""
-    return f"why = encoder.explain_score(model, {a!r}, {b!r})\nwhy.score, why.words_a, why.pairs, why.circuit"
+    more = ", each_word=True" if each_word else ""
+    return f"why = encoder.explain_score(model, {a!r}, {b!r}{more})\nwhy.score, why.words_a, why.pairs, why.circuit"
 
 
 def table(why: ScoreExplanation, ranking: Ranking | None = None, missed: Missed | None = None) -> pd.DataFrame:

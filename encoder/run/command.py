@@ -55,7 +55,9 @@ def of_texts(verb: str, model: ModelSpec, texts: Sequence[str], **options: Any) 
     if model.norm != usual.norm:
         options["norm"] = model.norm
     words = ["encoderscope", verb, model.source, *(f"--text={text}" for text in texts)]
-    words += [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if is_given(value)]
+    for name, value in options.items():
+        if is_given(value):
+            words.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}"))
     return shlex.join(words)
 
 

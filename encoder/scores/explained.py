@@ -113,6 +113,7 @@ def explain_score(
     collection: Collection | None = None,
     kind: str = "auto",
     prompts: tuple[str | None, str | None] = (None, None),
+    each_word: bool = False,
 ) -> ScoreExplanation:
     """Why two inputs have their score: two texts, two images or sounds, or one of each for a JointEncoder.
 
@@ -127,13 +128,15 @@ def explain_score(
 
     A word's effect is exact and causal: the score minus the score when the model cannot attend to the word or pool it
     (`scores.sides`). Effects need not add up to the score. The pairs do: `scores.game` derives and cites their split
-    and says what it assumes. The circuit's shares do, too (`scores.circuit`). A text of more than 160 tokens has at
-    most 24 parts; what is longer than the model accepts is cut, as `embed` does, and `source.sides[0].cut_at` has the
-    words at which.
+    and says what it assumes. The circuit's shares do, too (`scores.circuit`).
+
+    A text of more than 64 words has at most 24 parts, phrases, sentences or passages; with each_word, its words up to
+    128, which takes the longer the longer both texts are. What is longer than the model accepts is cut, as `embed`
+    does, and `source.sides[0].cut_at` has the words at which.
 
     Raises EncoderError for inputs that the model does not compare, and for a kind that it lacks.
     """
-    source = score_of(model, a, b, kind, prompts)
+    source = score_of(model, a, b, kind, prompts, each_word)
     score = source.value()
     placed = None
     if collection is not None and isinstance(source, Cosine):

@@ -26,11 +26,13 @@ from encoder.errors import EncoderError
 from encoder.inputs.text import readable
 from encoder.model.pooling import SparseConfig
 from encoder.scores.game import Values, crossed, pair_errors, shapley
+from encoder.scores.parts import words
 from encoder.scores.sides import Side, masked_pool, side_of, signal_side, text_side
 from encoder.similarity.late import late_side
 
-#: Parts of one side: words up to this number, else phrases and sentences. The work grows with parts x tokens.
-MOST_PARTS, FEW_PARTS, LONG = 128, 24, 160
+#: Parts of a text: its words up to WORDS of them, or up to EACH where each one is asked for; else FEW phrases,
+#: sentences or passages. The work grows with parts x tokens.
+WORDS, EACH, FEW = 64, 128, 24
 #: Parts of each text whose pairs a cross-encoder is split among, tokens of one order of all, and orders.
 PAIRED, ORDER_TOKENS, MOST_ORDERS = (24, 16, 12, 8, 5), 12_000, 16
 #: Sparse vectors that are made at a time.
@@ -70,7 +72,7 @@ class Score:
         return self.scores(side, self.sides[side].without_each())
 
     def pairs(self) -> Pairs | None:
-        """The split among pairs; None where the score is not a sum over pairs."""
+        """The split among pairs; None where a cosine has a side without parts."""
         return None
 
 
@@ -289,17 +291,23 @@ def _of_tokens(side: Side) -> tuple[list[int], tuple[str, ...]]:
 
 
 def score_of(
-    model: Any, a: Any, b: Any, kind: str = "auto", prompts: tuple[str | None, str | None] = (None, None)
+    model: Any,
+    a: Any,
+    b: Any,
+    kind: str = "auto",
+    prompts: tuple[str | None, str | None] = (None, None),
+    each_word: bool = False,
 ) -> Score:
     """The score that a checkpoint is made for, of two inputs. For one with sides, a is a query and b a document.
 
-    kind: "auto", or "cosine", "MaxSim", "SPLADE", "cross-encoder". Raises EncoderError for a kind that the model lacks.
+    kind: "auto", or "cosine", "MaxSim", "SPLADE", "cross-encoder"; each_word: as of `explain_score`. Raises
+    EncoderError for a kind that the model lacks.
     """
     if isinstance(model, JointEncoder):
         if kind not in ("auto", "cosine"):
             raise EncoderError(f"{model.name} compares vectors: choose the kind cosine, not {kind}.")
         one, other = (
-            text_side(model.text, given, _most(model.text, given))
+            text_side(model.text, given, _most(model.text, given, each_word))
             if isinstance(given, str)
             else signal_side(model.other, given)
             for given in (a, b)
@@ -313,10 +321,14 @@ def score_of(
     if kind not in kinds:
         raise EncoderError(f"{text.name} gives no score of the kind {kind!r}: choose one of {', '.join(kinds)}.")
     _check_form(text, kind)
-    most = min(_most(text, a), _most(text, b))
     if kind == "cosine":
-        given = zip(("query", "document"), (a, b), prompts, strict=True)
-        return Cosine(*(text_side(text.searching(role), one, _most(text, one), prompt) for role, one, prompt in given))
+        readers = (text.searching(role) for role in ("query", "document"))
+        one, other = (
+            text_side(reader, given, _most(reader, given, each_word), prompt)
+            for reader, given, prompt in zip(readers, (a, b), prompts, strict=True)
+        )
+        return Cosine(one, other)
+    most = min(_most(text, one, each_word) for one in (a, b))
     made: dict[str, Any] = {"MaxSim": MaxSim, "SPLADE": Sparse, "cross-encoder": CrossEncoder}
     score: Score = made[kind](text, a, b, most)
     return score
@@ -350,7 +362,9 @@ def kinds_of(model: TextEncoder) -> list[str]:
     return found
 
 
-def _most(model: TextEncoder, text: str) -> int:
+def _most(model: TextEncoder, text: str, each_word: bool) -> int:
     """Parts of a text: fewer for a long one, each of whose variants costs more."""
-    n_tokens = len(model.tokenize(readable(text), max_tokens=model.max_embed_tokens))
-    return MOST_PARTS if n_tokens <= LONG else FEW_PARTS
+    n_words = len(words(model.tokenize(readable(text), max_tokens=model.max_embed_tokens)))
+    if each_word:
+        return EACH
+    return WORDS if n_words <= WORDS else FEW

@@ -57,13 +57,19 @@ def words(sentence: Tokenized, first: int = 0, side: int | None = None) -> list[
 
 
 def parts(sentence: Tokenized, most: int, first: int = 0, side: int | None = None) -> tuple[list[Part], Level]:
-    """At most `most` parts: words, else phrases, else sentences, else passages of neighbouring sentences."""
+    """At most `most` parts: words, else phrases, else sentences, else passages of neighbouring sentences.
+
+    A phrase ends at a mark, or where it has twice the words that an even division would give it.
+    """
     text = (sentence.pair or "") if side == 1 else sentence.text
     found = words(sentence, first, side)
     if len(found) <= most:
         return found, "word"
-    for level, ends in (("phrase", _PHRASE_ENDS), ("sentence", _SENTENCE_ENDS)):
-        larger = _joined(text, found, ends)
+    for level, ends, longest in (
+        ("phrase", _PHRASE_ENDS, max(4, 2 * -(-len(found) // most))),
+        ("sentence", _SENTENCE_ENDS, len(found)),
+    ):
+        larger = _joined(text, found, ends, longest)
         if len(larger) <= most:
             return larger, level  # type: ignore[return-value]
     step = -(-len(larger) // most)
@@ -73,7 +79,8 @@ def parts(sentence: Tokenized, most: int, first: int = 0, side: int | None = Non
 
 def sentences(sentence: Tokenized, first: int = 0) -> list[Part]:
     """The sentences of a tokenized text; a line's end closes one, too."""
-    return _joined(sentence.text, words(sentence, first), _SENTENCE_ENDS)
+    found = words(sentence, first)
+    return _joined(sentence.text, found, _SENTENCE_ENDS, len(found))
 
 
 def cut_at(sentence: Tokenized) -> str:
@@ -111,13 +118,15 @@ def _part(sentence: Tokenized, text: str, tokens: list[int]) -> Part:
     return Part(label, tuple(tokens), (begin, end))
 
 
-def _joined(text: str, found: list[Part], ends: re.Pattern[str]) -> list[Part]:
+def _joined(text: str, found: list[Part], ends: re.Pattern[str], longest: int) -> list[Part]:
+    """Neighbours up to an end, a new line or `longest` of them."""
     groups: list[list[Part]] = [[]]
     for place, part in enumerate(found):
         groups[-1].append(part)
         following = found[place + 1].span[0] if place + 1 < len(found) else None
         new_line = following is not None and "\n" in text[part.span[1] : following]
-        if following is not None and (new_line or ends.search(text[slice(*part.span)])):
+        full = len(groups[-1]) >= longest
+        if following is not None and (new_line or full or ends.search(text[slice(*part.span)])):
             groups.append([])
     return [_merged(text, group) for group in groups if group]
 

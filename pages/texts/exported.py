@@ -24,7 +24,7 @@ def draw(subject: Subject) -> None:
         title(view, "Why this score"),
         why.table,
         sections=lambda: [*([] if ranking is None else [export.ranked(ranking)]), *export.sections(why)],
-        lines=export.explained_lines(subject.query, subject.text),
+        lines=export.explained_lines(subject.query, subject.text, subject.params.each_word),
         settings=settings,
         line=command(subject),
     ).draw()
@@ -35,4 +35,6 @@ def command(subject: Subject) -> str:
     ranking, texts, place = subject.ranking, (subject.text,), None
     if ranking is not None and subject.place is not None and 1 < len(ranking.scores) <= LISTED:
         texts, place = tuple(ranking.collection.texts), subject.place
-    return of_texts("why", origin(subject.view.model)[0], texts, query=subject.query, of=place)
+    return of_texts(
+        "why", origin(subject.view.model)[0], texts, query=subject.query, of=place, each_word=subject.params.each_word
+    )

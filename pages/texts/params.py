@@ -16,7 +16,8 @@ class Params:
     """What is searched, where texts come from, the query ("": the reader's sentence), and what is shown of which text.
 
     similar_to: a text to compare with the query that is in no collection; place, against: of the selected text and of
-    the one next to it, None: the first and the second hit; matches: places that the user marked, with commas.
+    the one next to it, None: the first and the second hit; matches: places that the user marked, with commas;
+    each_word: words also of texts whose parts are phrases otherwise.
     """
 
     kind: Param[str] = choice("texts", KINDS, url="search_for")
@@ -27,6 +28,7 @@ class Params:
     place: Param[int | None] = whole_number(None, url="text_place")
     against: Param[int | None] = whole_number(None, url="text_against")
     matches: Param[str] = string(url="text_matches")
+    each_word: Param[bool] = flag(url="each_word")
 
 
 #: What a token of the corpus attends to, in the open head.

@@ -7,6 +7,8 @@ import streamlit as st
 from encoder.scores import ScoreExplanation, WordEffect
 from pages.core.widgets import answer
 from pages.core.words import number, plain
+from pages.state import state
+from pages.texts.params import Params
 from pages.texts.subject import Subject
 
 #: Words that the answer names.
@@ -21,6 +23,8 @@ def draw(subject: Subject) -> None:
     if why is None:
         return
     level = {side.level for side in why.source.sides} - {"word"}
+    if level or subject.params.each_word:
+        state.bound(st.toggle, Params.each_word, "Each word", help="Of up to 128 words. It takes longer than phrases.")
     everything = sorted((*why.words_a, *why.words_b), key=lambda one: -one.effect)
     with answer.area():
         strongest = "; ".join(f"**{plain(one.word)}** {_signed(one.effect)}" for one in everything[:NAMED])

@@ -36,7 +36,7 @@ class Subject:
     @property
     def key(self) -> tuple[object, ...]:
         """What an explanation depends on."""
-        return (self.view.model, self.query, self.text, _digest(self.ranking))
+        return (self.view.model, self.query, self.text, self.params.each_word, _digest(self.ranking))
 
     @property
     def why(self) -> ScoreExplanation:
@@ -46,7 +46,9 @@ class Subject:
             collection = None if self.ranking is None or len(self.ranking.scores) < 2 else self.ranking.collection
             with TURNS.turn():
                 kind = "auto" if self.ranking is None else self.ranking.kind
-                found = scores.explain_score(self.view.loaded, self.query, self.text, collection, kind)
+                found = scores.explain_score(
+                    self.view.loaded, self.query, self.text, collection, kind, each_word=self.params.each_word
+                )
             results.keep("texts-why", self.key, found)
         return found  # type: ignore[no-any-return]
 

@@ -202,6 +202,18 @@ def test_no_text_is_refused_and_a_cut_one_says_where(minilm: encoder.TextEncoder
     assert np.isfinite(empty.score)
 
 
+def test_a_text_of_many_words_has_phrases_unless_each_word_is_asked_for(minilm: encoder.TextEncoder):
+    long = " ".join(f"parcel number {at}" for at in range(25))  # without a mark: phrases of some words each
+    why = encoder.explain_score(minilm, long, B)
+    side = why.source.sides[0]
+    assert side.level == "phrase"
+    assert 8 <= len(side) <= 24
+    assert "".join(long[slice(*part.span)] for part in side.parts).replace(" ", "") == long.replace(" ", "")
+    each = encoder.explain_score(minilm, long, B, each_word=True)
+    assert [word.word for word in each.words_a] == long.split()
+    assert each.score == pytest.approx(why.score, abs=1e-6)
+
+
 def test_words_are_kept_whole_and_writing_without_blanks_is_divided(minilm: encoder.TextEncoder):
     sentence = minilm.tokenize("Re: order #48213-b (unhelpfulness)!")
     assert [part.label for part in parts.words(sentence)] == ["Re", "order", "#48213-b", "unhelpfulness"]
