@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -230,15 +230,13 @@ def interval(values: np.ndarray) -> str:
     return f"{values.mean():.3f} ({low:.3f} to {high:.3f})"
 
 
-def table(model: encoder.TextEncoder, count: int) -> str:
-    """The table in Markdown, a row for each method that is installed."""
+def table(model: encoder.TextEncoder, count: int) -> Iterator[str]:
+    """The table in Markdown, line by line: a row for each method that is installed."""
     chosen = pairs(model, count)
     truth = [deleted(pair) for pair in chosen]
     embedding = statistics.median(seconds(partial(whole_cosine, pair)) for pair in chosen)
-    lines = [
-        f"| {count} pairs | deletion (smaller is better) | insertion (larger is better) | correlation | time |",
-        "|---|---|---|---|---|",
-    ]
+    yield f"| {count} pairs | deletion (smaller is better) | insertion (larger is better) | correlation | time |"
+    yield "|---|---|---|---|---|"
     for name, method in METHODS.items():
         if method is captum and find_spec("captum") is None:
             continue
@@ -251,8 +249,7 @@ def table(model: encoder.TextEncoder, count: int) -> str:
             ranks.append(spearmanr(numbers, losses).statistic)
         deletion, insertion = np.array(measured).T
         cells = [name, interval(deletion), interval(insertion), interval(np.nan_to_num(np.array(ranks)))]
-        lines.append(f"| {' | '.join(cells)} | {statistics.median(times) / embedding:.1f} |")
-    return "\n".join(lines)
+        yield f"| {' | '.join(cells)} | {statistics.median(times) / embedding:.1f} |"
 
 
 def whole_cosine(pair: Pair) -> float:
@@ -297,7 +294,8 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=64, metavar="N", help="points of retrivex (default: %(default)s)")
     options = parser.parse_args()
     model = encoder.load("minilm", device="cpu")
-    print(table(model, options.pairs))
+    for line in table(model, options.pairs):
+        print(line, flush=True)
     if options.published:
         print(published(model, options.published, options.points))
 

@@ -59,19 +59,20 @@ def words(sentence: Tokenized, first: int = 0, side: int | None = None) -> list[
 def parts(sentence: Tokenized, most: int, first: int = 0, side: int | None = None) -> tuple[list[Part], Level]:
     """At most `most` parts: words, else phrases, else sentences, else passages of neighbouring sentences.
 
-    A phrase ends at a mark, or where it has twice the words that an even division would give it.
+    A phrase ends at a mark, or where it has a multiple of the words that an even division would give it.
     """
     text = (sentence.pair or "") if side == 1 else sentence.text
     found = words(sentence, first, side)
     if len(found) <= most:
         return found, "word"
-    for level, ends, longest in (
-        ("phrase", _PHRASE_ENDS, max(4, 2 * -(-len(found) // most))),
-        ("sentence", _SENTENCE_ENDS, len(found)),
-    ):
-        larger = _joined(text, found, ends, longest)
+    even = -(-len(found) // most)
+    for longest in (even, 2 * even, 4 * even):
+        larger = _joined(text, found, _PHRASE_ENDS, longest)
         if len(larger) <= most:
-            return larger, level  # type: ignore[return-value]
+            return larger, "phrase"
+    larger = _joined(text, found, _SENTENCE_ENDS, len(found))
+    if len(larger) <= most:
+        return larger, "sentence"
     step = -(-len(larger) // most)
     groups = [larger[at : at + step] for at in range(0, len(larger), step)]
     return [_merged(text, group) for group in groups], "passage"

@@ -67,6 +67,20 @@ def test_places_of_a_long_text_on_a_phone(visit: Callable[..., Page]) -> None:
     check_width(page)
 
 
+def test_on_a_phone_the_words_of_the_first_hit_are_on_the_first_screen(visit: Callable[..., Page]) -> None:
+    page = visit(f"/texts?query={QUERY}", width=390, height=844)
+    texts = page.locator(".enc-shaded")
+    texts.wait_for()
+    settle(page)
+    box = texts.bounding_box()
+    given = page.locator(".st-key-texts-given").bounding_box()
+    assert box is not None
+    assert given is not None
+    assert box["y"] + box["height"] <= 844
+    assert given["y"] > box["y"], "what is searched comes after the explanation"
+    check_width(page)
+
+
 def test_an_address_of_the_former_page_opens_it(visit: Callable[..., Page]) -> None:
     page = visit("/similarity?text=The+cat+sat&similar_to=A+kitten+rested&path_steps=8")
     page.wait_for_url(re.compile("/texts"))
