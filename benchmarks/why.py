@@ -1,14 +1,16 @@
 """Which words make a cosine: explanations next to each other, by what deleting and inserting words does.
 
-`python -m benchmarks.why [--pairs N] [--published N]`. Half of the pairs are WordNet's example sentences, each with the
-nearest of 200 others; half are queries and tickets written here. Each method gives every word of both texts a number.
+`python -m benchmarks.why [--pairs N] [--file ROWS] [--published N]`. Half of the pairs are WordNet's example sentences,
+each with the nearest of 200 others; half are queries and tickets written here. Each method gives every word of both
+texts a number.
 
 Deletion: the words are deleted from the texts, those with the largest numbers first, and the area is the mean cosine
 over the share that is deleted; a faithful method has a small one. Insertion: the texts begin empty, and words come back
 in the same order; a faithful method has a large one (Petsiuk et al. 2018). Words are deleted from the text and not
-masked, so that no method is judged by its own way of leaving a word out. Intervals of 95%: a bootstrap over pairs.
+masked, so that no method is judged by its own way of leaving a word out. Intervals of 95%: a bootstrap over pairs of
+WordNet, and over tickets, since several pairs have the same one.
 Correlation: Spearman's, with what the cosine loses when a single word is deleted. Time: of one pair, as a multiple of
-embedding it.
+embedding it. With `--file`, a run that was stopped goes on: pairs that the file has are not measured again.
 
 `--published N` also compares the integrated Jacobian of `encoder.similarity` with retrivex on N pairs, where that is
 installed. Captum's integrated gradients are a method where Captum is.
@@ -25,8 +27,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
 from scipy.stats import spearmanr
 from torch import Tensor
@@ -44,11 +48,63 @@ QUERIES = {
     "Where is my parcel?": (
         "order 48213 was sent on Monday and has not arrived",
         "the courier left nothing at my door",
+        "tracking shows no movement for nine days",
+        "my neighbour did not receive the package either",
     ),
-    "I want my money back": ("please refund the broken kettle", "you charged my card twice for one order"),
-    "The app does not open": ("it crashes when I log in on my phone", "after the update I only see a white screen"),
-    "How do I change my password?": ("the reset mail never comes", "my account is locked since yesterday"),
-    "The bill is wrong": ("invoice 7731 has the address of my old office", "the tax number is missing on the receipt"),
+    "I want my money back": (
+        "please refund the broken kettle",
+        "you charged my card twice for one order",
+        "I returned the shoes in May and still wait for the payment",
+        "the discount code was not applied to my purchase",
+    ),
+    "The app does not open": (
+        "it crashes when I log in on my phone",
+        "after the update I only see a white screen",
+        "the program freezes on the loading picture",
+        "nothing happens when I tap the icon",
+    ),
+    "How do I change my password?": (
+        "the reset mail never comes",
+        "my account is locked since yesterday",
+        "I forgot the answer to the security question",
+        "the link for a new login has expired",
+    ),
+    "The bill is wrong": (
+        "invoice 7731 has the address of my old office",
+        "the tax number is missing on the receipt",
+        "you counted three licences but we use two",
+        "the amount on the statement differs from the offer",
+    ),
+    "Can I cancel my subscription?": (
+        "I no longer need the monthly plan",
+        "please stop the renewal before the first of June",
+        "we close our company and end all contracts",
+        "the trial became a paid account without my consent",
+    ),
+    "The device is too hot": (
+        "the battery of my laptop burns my hand while charging",
+        "smoke comes out of the power supply",
+        "the fan is loud and the case feels warm",
+        "my tablet switches off in the sun",
+    ),
+    "Do you ship to Norway?": (
+        "which countries in Europe do you deliver to",
+        "what does freight to Oslo cost",
+        "customs asks me for a declaration of the goods",
+        "can the order go to a post box in Sweden",
+    ),
+    "The colour is different": (
+        "the blue shirt on the photo is green in reality",
+        "I ordered a black chair and got a brown one",
+        "the paint does not match the sample",
+        "the lamp looks darker than on your page",
+    ),
+    "I cannot hear anything": (
+        "the left side of the headphones is silent",
+        "there is no sound during video calls",
+        "the speaker crackles at high volume",
+        "the microphone works but the other person stays mute",
+    ),
 }
 OPENINGS = ("", "Hello team, ", "Good morning, I hope you are well. ", "As I wrote last week, ", "Hi! ")
 ENDINGS = ("", " Kind regards, Anna", " Thank you for your help.", " Please answer soon.")
@@ -60,6 +116,9 @@ class Pair:
 
     score: Cosine
     words: tuple[tuple[str, ...], tuple[str, ...]]
+    #: "WordNet" or "tickets", and the name of what several pairs share.
+    kind: str
+    group: str
 
     def cosines(self, kept: np.ndarray) -> np.ndarray:
         """kept bool [n, W] -> the cosines [n] of the texts with these words only."""
@@ -78,32 +137,36 @@ class Pair:
 Method = Callable[[Pair], np.ndarray]
 
 
-def pairs(model: encoder.TextEncoder, count: int) -> list[Pair]:
-    """Half of WordNet, half of the tickets."""
+def pairs(model: encoder.TextEncoder, count: int) -> Iterator[Pair]:
+    """Pairs of WordNet and of tickets in turn; the first ones are the same for any count."""
     sentences = [text for text in dict.fromkeys(probe.examples()) if 4 <= len(text.split()) <= 16]
     draw = np.random.default_rng(0)
     sample = [sentences[at] for at in draw.choice(len(sentences), SAMPLE, replace=False)]
     vectors = search.embed(model, sample).vectors
     nearest = (vectors @ vectors.T - 2 * np.eye(len(sample))).argmax(axis=1)
-    found = [(text, sample[nearest[at]]) for at, text in enumerate(sample[: count // 2])]
     tickets = [
-        (query, f"{opening}{ticket[0].upper()}{ticket[1:]}.{ending}")
+        (query, f"{opening}{ticket[0].upper()}{ticket[1:]}.{ending}", ticket)
         for opening in OPENINGS
         for ending in ENDINGS
         for query, some in QUERIES.items()
         for ticket in some
     ]
-    found += [tickets[at] for at in draw.permutation(len(tickets))[: count - len(found)]]
-    return [pair_of(model, a, b) for a, b in found]
+    order = draw.permutation(len(tickets))
+    for number in range(count):
+        if number % 2:
+            yield pair_of(model, *tickets[order[number // 2]][:2], "tickets", tickets[order[number // 2]][2])
+        else:
+            text = sample[number // 2]
+            yield pair_of(model, text, sample[nearest[number // 2]], "WordNet", text)
 
 
-def pair_of(model: encoder.TextEncoder, a: str, b: str) -> Pair:
+def pair_of(model: encoder.TextEncoder, a: str, b: str, kind: str, group: str) -> Pair:
     """The words as they stand in the text, with their marks."""
     score = score_of(model, a, b, "cosine")
     assert isinstance(score, Cosine)
     words = a.split(), b.split()
     assert [len(side) for side in score.sides] == [len(some) for some in words], (a, b)
-    return Pair(score, (tuple(words[0]), tuple(words[1])))
+    return Pair(score, (tuple(words[0]), tuple(words[1])), kind, group)
 
 
 # --- methods ----------------------------------------------------------------------------------------------------------
@@ -111,8 +174,8 @@ def pair_of(model: encoder.TextEncoder, a: str, b: str) -> Pair:
 
 def left_out(pair: Pair) -> np.ndarray:
     """`explain_score(...).words_a`, `.words_b`."""
-    value = pair.score.value()
-    return np.concatenate([value - pair.score.scores(side, pair.score.sides[side].without_each()) for side in (0, 1)])
+    fresh = Cosine(*pair.score.sides)
+    return np.concatenate([fresh.value() - fresh.without(side) for side in (0, 1)])
 
 
 def split(pair: Pair) -> np.ndarray:
@@ -223,33 +286,60 @@ def areas(pair: Pair, numbers: np.ndarray) -> tuple[float, float]:
     return float(deletion), float(insertion)
 
 
-def interval(values: np.ndarray) -> str:
-    """The mean of values with its 95% interval."""
-    drawn = np.random.default_rng(0).choice(values, (DRAWS, len(values))).mean(axis=1)
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return f"{values.mean():.3f} ({low:.3f} to {high:.3f})"
+def interval(rows: pd.DataFrame, column: str) -> str:
+    """The mean of a column with its 95% interval: groups of pairs are drawn, of each kind as many as it has."""
+    draw = np.random.default_rng(0)
+    total, count = np.zeros(DRAWS), np.zeros(DRAWS)
+    for _, of_kind in rows.groupby("kind"):
+        groups = of_kind.groupby("group")[column].agg(["sum", "count"]).to_numpy()
+        drawn = groups[draw.integers(0, len(groups), (DRAWS, len(groups)))].sum(axis=1)
+        total, count = total + drawn[:, 0], count + drawn[:, 1]
+    low, high = np.quantile(total / count, [0.025, 0.975])
+    return f"{rows[column].mean():.3f} ({low:.3f} to {high:.3f})"
 
 
-def table(model: encoder.TextEncoder, count: int) -> Iterator[str]:
-    """The table in Markdown, line by line: a row for each method that is installed."""
-    chosen = pairs(model, count)
-    truth = [deleted(pair) for pair in chosen]
-    embedding = statistics.median(seconds(partial(whole_cosine, pair)) for pair in chosen)
-    yield f"| {count} pairs | deletion (smaller is better) | insertion (larger is better) | correlation | time |"
-    yield "|---|---|---|---|---|"
+def rows_of(number: int, pair: Pair) -> pd.DataFrame:
+    """A row for each method that is installed: pair, kind, group, method, deletion, insertion, correlation, time."""
+    found: list[dict[str, object]] = []
+    embedding = statistics.median(seconds(partial(whole_cosine, pair)) for _ in range(3))
+    losses = deleted(pair)
     for name, method in METHODS.items():
         if method is captum and find_spec("captum") is None:
             continue
-        measured, times, ranks = [], [], []
-        for pair, losses in zip(chosen, truth, strict=True):
-            begin = time.perf_counter()
-            numbers = method(pair)
-            times.append(time.perf_counter() - begin)
-            measured.append(areas(pair, numbers))
-            ranks.append(spearmanr(numbers, losses).statistic)
-        deletion, insertion = np.array(measured).T
-        cells = [name, interval(deletion), interval(insertion), interval(np.nan_to_num(np.array(ranks)))]
-        yield f"| {' | '.join(cells)} | {statistics.median(times) / embedding:.1f} |"
+        begin = time.perf_counter()
+        numbers = method(pair)
+        taken = time.perf_counter() - begin
+        deletion, insertion = areas(pair, numbers)
+        correlation = np.nan_to_num(spearmanr(numbers, losses).statistic)
+        named = {"pair": number, "kind": pair.kind, "group": pair.group, "method": name}
+        values = {"deletion": deletion, "insertion": insertion, "correlation": correlation, "time": taken / embedding}
+        found.append(named | values)
+    return pd.DataFrame(found)
+
+
+def measured(model: encoder.TextEncoder, count: int, file: Path | None) -> pd.DataFrame:
+    """The rows of all pairs. file: CSV of pairs that were measured before, to which each new one is added."""
+    found = [] if file is None or not file.exists() else [pd.read_csv(file)]
+    known = set(found[0]["pair"]) if found else set()
+    for number, pair in enumerate(pairs(model, count)):
+        if number not in known:
+            found.append(rows_of(number, pair))
+            if file is not None:
+                pd.concat(found).to_csv(file, index=False)
+    return pd.concat(found)
+
+
+def table(rows: pd.DataFrame) -> str:
+    """The table in Markdown, a row for each method."""
+    lines = [
+        f"| {rows['pair'].nunique()} pairs | deletion (smaller is better) | insertion (larger is better) | correlation "
+        "| time |",
+        "|---|---|---|---|---|",
+    ]
+    for name, of_method in rows.groupby("method", sort=False):
+        cells = [interval(of_method, column) for column in ("deletion", "insertion", "correlation")]
+        lines.append(f"| {' | '.join([str(name), *cells])} | {of_method['time'].median():.1f} |")
+    return "\n".join(lines)
 
 
 def whole_cosine(pair: Pair) -> float:
@@ -269,7 +359,7 @@ def published(model: encoder.TextEncoder, count: int, steps: int) -> str:
 
     theirs = IntJacobianExplainableTransformer(str(bundled_folder("minilm")), device="cpu")
     differences, sums, ratios = [], [], []
-    for pair in pairs(model, 2 * count)[:count]:
+    for pair in pairs(model, count):
         a, b = (side.text for side in pair.score.sides)
         begin = time.perf_counter()
         matrix = theirs.explain(a, b, layer_index=0, num_interpolation_steps=steps, show_progress=False)[0].numpy()
@@ -290,12 +380,12 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.why", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--pairs", type=int, default=200, metavar="N", help="pairs of texts (default: %(default)s)")
+    parser.add_argument("--file", type=Path, metavar="ROWS", help="CSV of measured pairs, to stop and to go on")
     parser.add_argument("--published", type=int, default=0, metavar="N", help="pairs that retrivex explains, too")
     parser.add_argument("--points", type=int, default=64, metavar="N", help="points of retrivex (default: %(default)s)")
     options = parser.parse_args()
     model = encoder.load("minilm", device="cpu")
-    for line in table(model, options.pairs):
-        print(line, flush=True)
+    print(table(measured(model, options.pairs, options.file)))
     if options.published:
         print(published(model, options.published, options.points))
 
