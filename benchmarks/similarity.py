@@ -1,4 +1,5 @@
 """Attribution of a sentence similarity: against D backward passes, its time at 24 tokens, its memory at 128.
+The parts of `explain_score`: against one pass of both texts.
 
 The usual computation needs D backward passes: a gradient of each dimension of the sentence vector, with the points of a
 path as one batch. Both sides take the same points and texts, and give the same matrix.
@@ -23,6 +24,8 @@ STEPS = 2
 SHARE_OF_BACKWARD = 0.1
 SECONDS = 5.0
 LONG, LONG_BYTES = 128, 1_000_000_000
+#: Tokens of each text, "words" or "pairs" -> seconds to reach.
+EXPLAINED = {(24, "pairs"): 3.0, (LONG, "words"): 2.0, (LONG, "pairs"): 15.0}
 
 
 def run(*, tokens: int = 24, rounds: int = 3, clock: str = "wall", long: int = LONG) -> Iterator[Figure]:
@@ -33,6 +36,8 @@ def run(*, tokens: int = 24, rounds: int = 3, clock: str = "wall", long: int = L
     yield whole(model, texts, tokens, rounds, clock)
     if long:
         yield peak(long)
+    for length in (tokens, long) if long else (tokens,):
+        yield from explained(model, pair(model, length), length, rounds, clock)
 
 
 def pair(model: TextEncoder, tokens: int) -> tuple[str, str]:
@@ -107,6 +112,36 @@ def whole(model: TextEncoder, texts: tuple[str, str], tokens: int, rounds: int, 
     value = statistics.median(measured["ours"])
     note = f"{steps} steps, {torch.get_num_threads()} threads"
     return Figure("similarity", "attribution, steps chosen", "", value, tokens, "s", SECONDS, note=note)
+
+
+def explained(model: TextEncoder, texts: tuple[str, str], tokens: int, rounds: int, clock: str) -> Iterator[Figure]:
+    """What the score loses without each word, and its split among pairs: passes that they cost, then seconds."""
+
+    def words(each_word: bool = False) -> object:
+        why = encoder.explain_score(model, *texts, each_word=each_word)
+        return why.words_a, why.words_b
+
+    calls = {
+        "pass": lambda: model.embed(texts),
+        "words": words,
+        "pairs": lambda: encoder.explain_score(model, *texts).pairs,
+    }
+    levels = {side.level for side in encoder.explain_score(model, *texts).source.sides}
+    if levels != {"word"}:
+        calls["each word"] = lambda: words(each_word=True)
+    measured = timing.in_turn(calls, seconds=0, least=rounds, clock=clock)
+    raw = {name: report.seconds(statistics.median(series)) for name, series in measured.items()}
+    note = f"parts: {', '.join(sorted(levels))}, {torch.get_num_threads()} threads"
+    for name in calls:
+        if name == "pass":
+            continue
+        found = timing.ratio(measured[name], measured["pass"])
+        sides = {"ours": raw[name], "theirs": raw["pass"]}
+        what = f"explained score, {name}"
+        yield Figure("similarity", what, "one pass", found.value, tokens, "", None, found.low, found.high, sides, note)
+        aim = EXPLAINED.get((tokens, name))
+        if aim is not None:
+            yield Figure("similarity", what, "", statistics.median(measured[name]), tokens, "s", aim, note=note)
 
 
 def peak(tokens: int) -> Figure:

@@ -151,6 +151,16 @@ def test_both_sides_of_the_similarity_part_give_the_same_matrix():
     assert found.target == 0.1
 
 
+def test_an_explained_score_is_measured_in_passes_and_in_seconds():
+    figures = [*similarity.explained(tiny(), ("the cat sat", "a big dog"), 24, 2, "cpu")]
+    assert [(one.what, one.against, one.target) for one in figures] == [
+        ("explained score, words", "one pass", None),
+        ("explained score, pairs", "one pass", None),
+        ("explained score, pairs", "", 3.0),
+    ]
+    assert all(one.value > 0 for one in figures)
+
+
 def test_texts_have_exactly_the_tokens_asked_for():
     model = encoder.load("minilm", device="cpu")
     for n_tokens in (8, 64, 512):
