@@ -17,6 +17,8 @@ LISTED = 100
 #: Characters of a text that the list shows.
 BRIEF = 120
 LIST_HEIGHT = 340
+#: Icon of the text that is explained.
+SELECTED = ":material/arrow_right:"
 #: Part -> what draws it.
 DRAWN = {
     "words": shaded.draw, "pairs": pairs.draw, "circuit": circuit.draw, "two": hits.two, "missed": missed.draw,
@@ -68,7 +70,7 @@ def _choose(view: View) -> Subject | None:
     if ranking is None or not query.strip():
         st.info("Type a query, and choose texts.", icon=":material/search:")
         return None
-    place = params.place if params.place is not None and params.place < len(ranking.scores) else ranking.rows[0].place
+    place = _selected(ranking, params)
     return Subject(view, query, ranking.collection.texts[place], ranking, place, params)
 
 
@@ -92,8 +94,10 @@ def _ranking(view: View, given: object, query: str) -> texts.Ranking | None:
 
 
 def _list(ranking: texts.Ranking) -> None:
-    """All texts with rank and score, the first LISTED as buttons; a click selects."""
-    matches = marked(state.read(Params), len(ranking.scores))
+    """All texts with rank and score, the first LISTED as buttons; a click selects, and an arrow marks it."""
+    params = state.read(Params)
+    matches = marked(params, len(ranking.scores))
+    selected = None if params.similar_to.strip() else _selected(ranking, params)
     with st.container(height=LIST_HEIGHT, key="texts-list", gap=None):
         for one in ranking.rows[:LISTED]:
             match = " :material/check_circle:" if one.place in matches else ""
@@ -101,6 +105,7 @@ def _list(ranking: texts.Ranking) -> None:
                 f"{one.rank}. **{number(one.score)}**{match} {plain(brief(ranking.collection.texts[one.place]))}",
                 key=f"texts:rank:{one.place}",
                 type="tertiary",
+                icon=SELECTED if one.place == selected else None,
                 on_click=select,
                 args=(one.place,),
             )
@@ -108,6 +113,11 @@ def _list(ranking: texts.Ranking) -> None:
         rank = st.number_input("Open the text of rank", 1, len(ranking.scores), 1, key="texts:of-rank")
         place = ranking.rows[rank - 1].place
         st.button(f"Open rank {rank:,}", key="texts:open-rank", type="tertiary", on_click=select, args=(place,))
+
+
+def _selected(ranking: texts.Ranking, params: Params) -> int:
+    """The place of the text of the collection that was clicked, or of the first hit."""
+    return params.place if params.place is not None and params.place < len(ranking.scores) else ranking.rows[0].place
 
 
 def select(place: int) -> None:
