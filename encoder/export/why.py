@@ -33,27 +33,29 @@ def page(
     """The report of two texts, and of their place in a ranking. texts: as the user typed them."""
     parts = [*([] if ranking is None else [ranked(ranking)]), *sections(why)]
     parts += [] if missed is None else [edits(missed)]
-    lines = code(spec, *texts)
+    lines = code(spec, *texts, why.each_word)
     said, footer = {"Opened": spec.source, **facts(model, why, missed)}, report.footer(FOOTER)
     title = f"Why this score? {model.name}"
     return document(title, parts, text="\n".join(texts), facts=said, code=lines, link=link, footer=footer)
 
 
 def facts(model: TextEncoder, why: ScoreExplanation, missed: Missed | None = None) -> dict[str, str]:
-    """What a report states: model and its fingerprint, prompt, pooling, score, its place, what was cut."""
+    """What a report states: model and its fingerprint, prompt, pooling, score, parts, its place, what was cut."""
     a, b = why.source.sides
+    sides = (("A", a), ("B", b))
     said = {"Model": report.model_fact(model), "Fingerprint": fingerprint(a.model, a.prompt).id}
     said["Prompt"] = a.prompt or "none"
     if model.has_sides or b.prompt != a.prompt:
         said |= {"Fingerprint of text B": fingerprint(b.model, b.prompt).id, "Prompt of text B": b.prompt or "none"}
     said |= {"Pooling": model.pooling, "Score": f"{why.kind} {why.score:.4f}"}
+    said["Parts"] = ", ".join(f"{len(side)} {side.level}{'s' * (len(side) != 1)} of {name}" for name, side in sides)
     if why.place is not None:
         place = why.place
         said["Percentile"] = f"{place.percentile:.1f} among {place.n_pairs:,} random pairs of the collection"
         said["90% of random pairs"] = f"{place.low:.3f} to {place.high:.3f}"
     if missed is not None:
         said["Rank"] = f"{missed.ranked.rank}"
-    for name, side in (("A", a), ("B", b)):
+    for name, side in sides:
         if side.cut_at:
             said[f"Text {name} is cut"] = f"after “{side.cut_at}”"
     return said
@@ -122,9 +124,9 @@ def edits(missed: Missed) -> Section:
     return Section("What would move this text", table=pd.DataFrame(rows).head(EDITS), sentences=[said])
 
 
-def code(spec: ModelSpec, a: str, b: str) -> str:
+def code(spec: ModelSpec, a: str, b: str, each_word: bool = False) -> str:
     """Python lines that make the model and the explanation again."""
-    return f"import encoder\n{model_lines(spec)}\n{explained_lines(a, b)}"
+    return f"import encoder\n{model_lines(spec)}\n{explained_lines(a, b, each_word)}"
 
 
 def explained_lines(a: str, b: str, each_word: bool = False) -> str:

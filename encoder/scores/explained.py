@@ -33,7 +33,7 @@ class ScoreExplanation(Shown):
     """Why two inputs have their score. Each part is computed when it is first read.
 
     score: cosine, MaxSim, SPLADE's dot product or a cross-encoder's logit (`kind`); place: among random pairs of the
-    collection, None without one.
+    collection, None without one; each_word: as of `explain_score`.
     """
 
     model: str
@@ -41,6 +41,7 @@ class ScoreExplanation(Shown):
     score: float
     place: Place | None
     source: Score
+    each_word: bool = False
 
     def __repr__(self) -> str:
         sides = " x ".join(f"{len(side)} {side.level}s" for side in self.source.sides)
@@ -141,4 +142,4 @@ def explain_score(
     placed = None
     if collection is not None and isinstance(source, Cosine):
         placed = place(score, random_cosines(collection))
-    return ScoreExplanation(model.name, source.kind, score, placed, source)
+    return ScoreExplanation(model.name, source.kind, score, placed, source, each_word)

@@ -24,7 +24,7 @@ def draw(subject: Subject) -> None:
         title(view, "Why this score"),
         why.table,
         sections=lambda: [*([] if ranking is None else [export.ranked(ranking)]), *export.sections(why)],
-        lines=export.explained_lines(subject.query, subject.text, subject.params.each_word),
+        lines=export.explained_lines(subject.query, subject.text, why.each_word),
         settings=settings,
         line=command(subject),
     ).draw()

@@ -174,9 +174,10 @@ def alike(model: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], None]]
         assert sum(row["value"] for row in found["rows"]) == pytest.approx(cosine, abs=1e-4)
         assert float(NUMBER.findall(found["answer"])[0]) == pytest.approx(cosine, abs=1e-4)
         link = read_link(found["view"])
-        assert (link.run.text, link.own["similar_to"]) == (TEXTS[0], TEXTS[1])
+        assert (link.run.text, link.own["similar_to"], link.own["each_word"]) == (*TEXTS[:2], "1")
+        assert "--each-word" in found["command"]
 
-    return {"texts": TEXTS[:2], "detail": True}, check
+    return {"texts": TEXTS[:2], "each_word": True, "detail": True}, check
 
 
 ANSWERS: dict[str, tuple[str, Callable[[str], Any]]] = {

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 import types
+from pathlib import Path
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder import corpus, search, texts
+from encoder.cli import main
 from encoder.errors import EncoderError
 from encoder.measure import telling
 from encoder.run import ModelSpec
@@ -17,7 +21,7 @@ from pages.core.inputs import kept_file
 from pages.core.stores import cache, model_store
 from pages.core.words import number
 from pages.state import former
-from pages.texts import sources
+from pages.texts import ranked, sources
 from tests.pages.apps import assert_well, exported, labels, press, sentences, visit, words, written
 
 LINES = sources.EXAMPLE.splitlines()
@@ -45,6 +49,16 @@ def test_every_text_has_its_rank_and_a_click_selects_it(minilm: encoder.TextEnco
     assert_well(app)
     assert app.query_params["text_place"] == [str(last.place)] or app.query_params["text_place"] == str(last.place)
     assert f"rank **{last.rank}** of {len(LINES)}" in written(app)
+    assert [button.key for button in app.button if button.proto.icon == ranked.SELECTED] == [f"texts:rank:{last.place}"]
+
+
+def test_the_command_line_explains_the_same_score(tmp_path: Path, minilm: encoder.TextEncoder):
+    app = visit("texts", query=QUERY, text_place="2", each_word="1")
+    line = shlex.split(exported(app, "bash"))
+    assert main.main([*line[1:], "--out", str(tmp_path / "why.csv")]) == 0
+    found = pd.read_csv(tmp_path / "why.csv")
+    score = encoder.explain_score(minilm, QUERY, LINES[2]).score
+    assert found.loc[found["what"] == "pair", "value"].sum() == pytest.approx(score, abs=1e-5)
 
 
 @pytest.mark.parametrize("part", ["pairs", "circuit"])

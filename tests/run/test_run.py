@@ -17,7 +17,7 @@ from encoder.cli import main
 from encoder.edits import AblateHead, Replace
 from encoder.export import report
 from encoder.run import DECODER, TRAINED, UNTRAINED, Media, ModelSpec, Place, Run, Text, Untrained, address, code
-from encoder.run.command import command
+from encoder.run.command import command, of_texts
 from encoder.run.files import open_run
 
 pytestmark = pytest.mark.sample(3, "another run")
@@ -77,6 +77,17 @@ def test_the_command_line_gives_the_same_weights(name: str, tmp_path: Path) -> N
     found = pd.read_csv(tmp_path / "head.csv").iloc[:, -1].to_numpy()
     expected = encoder.export.map(run.trace(), 0, 1, options=encoder.export.Options(padding=True)).frame()
     np.testing.assert_allclose(found, expected.iloc[:, -1].to_numpy(), atol=1e-6)
+
+
+def test_the_command_line_of_texts_explains_the_same_score(tmp_path: Path) -> None:
+    texts, spec = ["-5 cats", HOSTILE, CAT], ModelSpec("twin-post", norm="pre")
+    words = shlex.split(of_texts("why", spec, texts, query=CAT, of=0, each_word=True, k=None))
+    assert words[:3] == ["encoderscope", "why", "twin-post"]
+    assert main.main([*words[1:], "--out", str(tmp_path / "why.csv")]) == 0
+    found = pd.read_csv(tmp_path / "why.csv")
+    score = encoder.explain_score(spec.open(), CAT, texts[0]).score
+    assert found.loc[found["what"] == "pair", "value"].sum() == pytest.approx(score, abs=1e-5)
+    assert of_texts("why", RUNS["untrained"].model, texts) == of_texts("why", RUNS["trained"].model, texts) == ""
 
 
 def test_a_run_is_one_value() -> None:

@@ -196,6 +196,11 @@ def _pair_options(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"query": first, "text": [second]}
 
 
+def _pair_values(given: Mapping[str, Any]) -> dict[str, str]:
+    """The values of the page that shows the pair."""
+    return {"similar_to": given["texts"][1]} | ({"each_word": "1"} if given.get("each_word") else {})
+
+
 def _effect_lines(given: Mapping[str, Any]) -> str:
     outcome = effects.outcome_of(given.get("outcome", "sentence"))
     said = repr(outcome) if isinstance(outcome, str) else f"encoder.causal.{outcome!r}"
@@ -311,15 +316,16 @@ TOOLS: dict[str, Tool] = {
             "Why are two texts alike? The score, pairs of words that add up to it, and what it loses without a word.",
             "why",
             texts.why,
-            {"texts": "text", "norm": "norm"},
+            {"texts": "text", "norm": "norm", "each_word": "each-word"},
             ("texts",),
             _alike,
             {"value": "part of the score, of a pair; what the score loses, of a word"},
             "The split among pairs averages over texts with words left out, which nobody would write. What the score "
-            "loses without a word is measured, and need not add up to the score.",
+            "loses without a word is measured, and need not add up to the score. A text of more than 64 words is "
+            "divided into phrases, sentences or passages, unless each_word is true.",
             page="texts",
-            values=lambda given: {"similar_to": given["texts"][1]},
-            lines=lambda given: export_why.explained_lines(*given["texts"]),
+            values=_pair_values,
+            lines=lambda given: export_why.explained_lines(*given["texts"], bool(given.get("each_word"))),
             made=_pair_options,
             n_texts=2,
         ),
