@@ -201,6 +201,11 @@ def _pair_values(given: Mapping[str, Any]) -> dict[str, str]:
     return {"similar_to": given["texts"][1]} | ({"each_word": "1"} if given.get("each_word") else {})
 
 
+def _pair_lines(given: Mapping[str, Any]) -> str:
+    first, second = given["texts"]
+    return export_why.explained_lines(first, second, bool(given.get("each_word")))
+
+
 def _effect_lines(given: Mapping[str, Any]) -> str:
     outcome = effects.outcome_of(given.get("outcome", "sentence"))
     said = repr(outcome) if isinstance(outcome, str) else f"encoder.causal.{outcome!r}"
@@ -325,7 +330,7 @@ TOOLS: dict[str, Tool] = {
             "divided into phrases, sentences or passages, unless each_word is true.",
             page="texts",
             values=_pair_values,
-            lines=lambda given: export_why.explained_lines(*given["texts"], bool(given.get("each_word"))),
+            lines=_pair_lines,
             made=_pair_options,
             n_texts=2,
         ),
