@@ -56,6 +56,10 @@ ALONE = {
         ("phi", f"Phi{LM}", {}),
         ("bloom", f"Bloom{LM}", {}),
         ("qwen2", f"Qwen2{LM}", {}),
+        ("phi3", f"Phi3{LM}", {}),
+        ("gptj", f"GPTJ{LM}", {}),
+        ("gpt_neo", f"GPTNeo{LM}", {}),
+        ("mpt", f"Mpt{LM}", {}),
     )
     for base in [name.split(",")[0]]
     for title, kind in [(TEXTS[base].title, TEXTS[base].kind)]

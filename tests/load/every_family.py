@@ -389,6 +389,30 @@ TEXTS = {
     "gpt_neox": Case("GPT-NeoX, Pythia", "GPTNeoX", {**SIZES, **IDS, "rope_parameters": QUARTER}),
     "gpt_neox, in turn": Case("GPT-NeoX", "GPTNeoX", {**SIZES, **IDS, "use_parallel_residual": False}),
     "phi": Case("Phi", "Phi", {**SIZES, **IDS, "num_key_value_heads": 2}),
+    "phi3": Case("Phi-3", "Phi3", {**SIZES, **IDS, "sliding_window": 7}),
+    "gptj": Case(
+        "GPT-J",
+        "GPTJ",
+        {"n_embd": 48, "n_head": 6, "n_layer": 3, "vocab_size": 99, "n_positions": 211, "rotary_dim": 4, **IDS},
+    ),
+    "gpt_neo": Case(
+        "GPT-Neo",
+        "GPTNeo",
+        {
+            "hidden_size": 48,
+            "num_heads": 6,
+            "num_layers": 3,
+            "attention_types": [[["local", "global"], 1], [["local"], 1]],
+            "window_size": 5,
+            "vocab_size": 99,
+            "max_position_embeddings": 211,
+            **IDS,
+        },
+        softer=r"attention\.q_proj",
+    ),
+    "mpt": Case(
+        "MPT", "Mpt", {"d_model": 48, "n_heads": 6, "n_layers": 3, "vocab_size": 99, "max_seq_len": 211, **IDS}
+    ),
     "starcoder2": Case("StarCoder2", "Starcoder2", {**SIZES, **IDS, "num_key_value_heads": 2, "sliding_window": 7}),
     "bloom": Case("BLOOM", "Bloom", {"hidden_size": 48, "n_head": 6, "n_layer": 3, "vocab_size": 99, **IDS}),
     "ministral": Case("Ministral", "Ministral", {**WIDE, "sliding_window": 8}),

@@ -52,6 +52,21 @@ def _words() -> Any:
     return found
 
 
+def test_bert_with_alibi_and_its_own_feed_forward_layer_is_bert(tmp_path: Path):
+    """Jina v2 is told by its gated layer."""
+    folder = checkpoint("Bert", tmp_path, max_position_embeddings=64)
+    folders.edit(folder / "config.json", position_embedding_type="alibi", feed_forward_type="original")
+    torch.testing.assert_close(*outputs(folder, [5, 6, 7]), atol=1e-5, rtol=0.0)
+
+
+def test_jina_v2_with_norms_of_q_and_k_is_refused(tmp_path: Path):
+    folder = checkpoint("Bert", tmp_path, max_position_embeddings=64)
+    own = {"AutoModel": "jinaai/jina-bert-v2-qk-post-norm--modeling_bert.JinaBertModel"}
+    folders.edit(folder / "config.json", position_embedding_type="alibi", feed_forward_type="geglu", auto_map=own)
+    with pytest.raises(LoadError, match="two norms after attention"):
+        encoder.load(folder, device="cpu")
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_position_embedding_type_of_families_that_do_not_read_it(name: str, tmp_path: Path):
     value, fields = FAMILIES[name]

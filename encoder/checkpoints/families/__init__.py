@@ -4,7 +4,7 @@ import difflib
 from dataclasses import dataclass
 from typing import Any
 
-from encoder.checkpoints.families import bert, clip, deberta, llama, modernbert, seq2seq, sound, vit
+from encoder.checkpoints.families import bert, clip, deberta, gpt, llama, modernbert, seq2seq, sound, vit
 from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNames, LMNames, VectorNames
 from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import Fields, unsupported
@@ -20,7 +20,7 @@ N_NEAREST = 3
 FAMILIES: dict[str, Family] = dict(
     sorted(
         (kind, family)
-        for module in (bert, clip, deberta, llama, modernbert, seq2seq, sound, vit)
+        for module in (bert, clip, deberta, gpt, llama, modernbert, seq2seq, sound, vit)
         for kind, family in module.FAMILIES.items()
     )
 )

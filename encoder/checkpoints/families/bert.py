@@ -66,14 +66,13 @@ BERT = Family(
 )
 
 
+#: Jina v2's feed-forward layers: their activation.
+JINA_GATES = {"geglu": "gelu", "reglu": "relu"}
+
+
 def jina_ffn(fields: Fields) -> dict[str, Any]:
-    """Jina v2's feed-forward layer: gated by GELU or ReLU without a bias of the maps into it, or BERT's."""
-    kind = fields.get("feed_forward_type", "original")
-    gates = {"geglu": "gelu", "reglu": "relu"}
-    if kind in gates:
-        return {"gated": True, "activation": gates[kind], "ffn_in_bias": False}
-    fields.only("feed_forward_type", "original", f"choose one of {', '.join((*gates, 'original'))}")
-    return {}
+    """A gated feed-forward layer without a bias of the maps into it."""
+    return {"gated": True, "activation": JINA_GATES[str(fields.get("feed_forward_type"))], "ffn_in_bias": False}
 
 
 #: Guenther et al. 2023 (jina-embeddings-v2): BERT with ALiBi in the place of positions, and a gated feed-forward layer.
@@ -88,13 +87,16 @@ JINA_V2 = BERT.but(
 
 
 def by_positions(fields: Fields) -> Family:
-    """BERT, or Jina v2, whose config.json has BERT's model_type."""
-    if fields.get("position_embedding_type") != "alibi":
+    """BERT, or Jina v2, whose config.json has BERT's model_type: its feed-forward layer tells.
+
+    BERT itself does not read position_embedding_type, nor does it in transformers.
+    """
+    if fields.get("position_embedding_type") != "alibi" or fields.get("feed_forward_type") not in JINA_GATES:
         return BERT
     if "qk-post-norm" in str(fields.get("auto_map")):
         why = "each of its layers has two norms after attention; choose jina-embeddings-v2-base-en or -small-en"
         raise unsupported("auto_map", fields["auto_map"], why)
-    return JINA_V2 if fields.get("feed_forward_type", "original") != "original" else BERT.but(config=JINA_V2.config)
+    return JINA_V2
 
 
 def after_padding(fields: Fields) -> dict[str, Any]:

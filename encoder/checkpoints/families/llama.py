@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from encoder.checkpoints.families.family import Family, LMNames
-from encoder.checkpoints.families.names import QKV, blocks, both, layer
+from encoder.checkpoints.families.names import IN_GATE, QKV, blocks, both, layer
 from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import PRE, STANDARD, Fields, Key, unsupported
 from encoder.checkpoints.families.rotary import FULL, SLIDING, d_head_of, layer_kinds, rotary_fields, windows_of
@@ -231,6 +231,30 @@ PHI = LLAMA.but(
     .refusing(qk_layernorm=(False, "choose a model without norms on q and k")),
 )
 
+
+def unscaled_rotary(fields: Fields) -> dict[str, Any]:
+    """Phi-3's positions, which no other scaling than "longrope" stretches, whatever name it has in the file."""
+    for key in ("rope_scaling", "rope_parameters"):
+        rope = fields.get(key)
+        kind = rope.get("rope_type", rope.get("type", "default")) if isinstance(rope, dict) else "default"
+        if kind != "default":
+            raise unsupported(key, rope, "choose the checkpoint of 4,096 tokens, whose positions are not stretched")
+    return rotary_fields(fields)
+
+
+#: Phi-3 (Abdin et al. 2024): Llama's block with q, k and v in one weight, and the gate with the map next to it.
+PHI3 = LLAMA.but(
+    {**blocks(QKV, f"{LAYER}.self_attn.qkv_proj"), **blocks(IN_GATE, f"{LAYER}.mlp.gate_up_proj")},
+    config=MISTRAL_CONFIG.but(unscaled_rotary, attention_bias=False, ffn_bias=False)
+    .taking(rms_norm_eps=1e-5, pad_token_id=32_000)
+    .refusing(
+        num_key_value_heads=(
+            lambda fields: fields.integer("num_attention_heads"),
+            "choose a checkpoint with keys and values for each head, as Phi-3-mini has them",
+        )
+    ),
+)
+
 NEOX_LAYER = {
     **blocks(QKV, f"{LAYER}.attention.query_key_value", per_head=True),
     **both("layers.{l}.attention.w_o", f"{LAYER}.attention.dense"),
@@ -302,31 +326,6 @@ OPT = Family(
     dropped=HEADS,
     lm=LMNames(),
 )  # fmt: skip
-#: Radford et al. 2019: pre-norm, learned positions, causal. Linear maps are saved as [in, out].
-GPT2 = Family(
-    config=STANDARD.but(
-        d_model=Key("n_embd"), n_layers=Key("n_layer"), n_heads=Key("n_head"), max_positions=Key("n_positions", 1024),
-        d_ffn=lambda fields: fields.unless_null("n_inner", 4 * fields.integer("n_embd")),
-        norm_eps=Key("layer_norm_epsilon", 1e-5), causal=True, activation=Key("activation_function", "gelu_new"),
-        dropout=Key("resid_pdrop", 0.1), attention_dropout=Key("attn_pdrop", 0.1), **PRE,
-    ).refusing(
-        scale_attn_weights=(True, "choose a model whose scores are scaled"),
-        scale_attn_by_inverse_layer_idx=(False, "choose a model whose layers have one scale"),
-    ),
-    names={
-        "embedding.tokens.weight": "wte.weight",
-        "embedding.positions.table.weight": "wpe.weight",
-        **blocks(QKV, "h.{l}.attn.c_attn", transpose=True),
-        **blocks(("layers.{l}.attention.w_o",), "h.{l}.attn.c_proj", transpose=True),
-        **blocks(("layers.{l}.ffn.w_in",), "h.{l}.mlp.c_fc", transpose=True),
-        **blocks(("layers.{l}.ffn.w_out",), "h.{l}.mlp.c_proj", transpose=True),
-        **layer("h.{l}", norms="ln_1 ln_2"),
-        **both("final_norm", "ln_f"),
-    },
-    prefixes=("transformer.", ""),
-    lm=LMNames(),
-    dropped=HEADS | {r"h\.\d+\.attn\.(masked_)?bias": ""},
-)  # fmt: skip
 
 
 FAMILIES = {
@@ -336,7 +335,6 @@ FAMILIES = {
     "gemma": GEMMA,
     "gemma2": GEMMA2,
     "gemma3_text": GEMMA3,
-    "gpt2": GPT2,
     "gpt_neox": NEOX,
     "llama": LLAMA,
     # 2024: windows in the layers that layer_types names.
@@ -378,6 +376,7 @@ FAMILIES = {
     ),
     "opt": OPT,
     "phi": PHI,
+    "phi3": PHI3,
     "qwen2": LLAMA.but(config=QWEN_CONFIG.but(qkv_bias=True)),
     "qwen3": LLAMA.but(config=QWEN_CONFIG.but(qk_norm="head").taking(head_dim=128)),
     "qwen3_moe": MIXED.but(
