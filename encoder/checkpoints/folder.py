@@ -132,7 +132,7 @@ def _load_steps(
     writes = not family.sounds or (steps.folder / "tokenizer.json").is_file()
     if trial and not family.images and writes:
         try_tokenizer(steps.folder)
-    files, adapted = with_adapter(steps.folder, weights(steps.folder))
+    files, adapted = with_adapter(steps.folder, weights(steps.folder).without(steps.apart))
     read = read_checkpoint(files, fields, family, device, dtype, writes, said.layer)
     if family.images:
         return noted(image_encoder(name, steps.folder, family, read), adapted)
@@ -147,6 +147,7 @@ def _load_steps(
         )
     splits = read_tokenizer(steps.folder, fields, said.tokenizer)
     tokenizer = splits.tokenizer.lower_cased() if said.lower_case else splits.tokenizer
+    tokenizer = tokenizer.keeping(steps.markers) if steps.markers else tokenizer
     settings = vector_of(said, read.encoder, read.mlm_head, of_steps | dict(steps.settings))
     found = TextEncoder(
         name=name,

@@ -5,6 +5,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from encoder.checkpoints.colbert import (
+    PROJECTION,
+    LateFields,
+    is_colbert,
+    read_metadata,
+    read_pylate,
+    with_markers,
+)
 from encoder.checkpoints.modules import Module, read_modules
 from encoder.checkpoints.sentence_settings import NO_LIMIT, TransformerSettings, read_settings
 from encoder.checkpoints.sentence_steps import STEP_MODULES
@@ -45,6 +53,10 @@ class EmbeddingSteps:
     most: int | None = None
     #: What the Transformer's file says of encoder and tokenizer.
     transformer: TransformerSettings = field(default_factory=TransformerSettings)
+    #: Tokens of the prompts that the tokenizer does not split.
+    markers: tuple[str, ...] = ()
+    #: Weights in the first module's folder that belong to another step.
+    apart: tuple[str, ...] = ()
     #: For people.
     notes: tuple[str, ...] = ()
     #: The steps of texts with a role.
@@ -52,15 +64,19 @@ class EmbeddingSteps:
 
 
 def read_steps(folder: Path) -> EmbeddingSteps:
-    """Read modules.json and the folders that it names. Without it: the mean of the tokens.
+    """Read modules.json and the folders that it names. Without it: ColBERT's own folder, or the mean of the tokens.
 
     Raises LoadError for an unknown module, and for an order that is none of modules.ORDERS.
     """
     sides = read_modules(folder)
-    if sides is None:
+    if sides is None and not is_colbert(folder):
         return EmbeddingSteps(folder)
     shared = read_prompts(folder)
-    found = {side: _of_modules(folder, modules, shared) for side, modules in sides.items()}
+    if sides is None:
+        own = (Module("Transformer", folder), Module("Projection", folder))
+        return replace(_of_modules(folder, own, shared, read_metadata(folder)), apart=(PROJECTION,))
+    late = read_pylate(folder)
+    found = {side: _of_modules(folder, modules, shared, late) for side, modules in sides.items()}
     plain = found.pop("")
     if not found:
         return plain
@@ -72,8 +88,10 @@ def read_steps(folder: Path) -> EmbeddingSteps:
     return replace(plain, sides=found, notes=(*plain.notes, note))
 
 
-def _of_modules(folder: Path, modules: tuple[Module, ...], shared: Mapping[str, Any]) -> EmbeddingSteps:
-    """The steps of one side. shared: what all have."""
+def _of_modules(
+    folder: Path, modules: tuple[Module, ...], shared: Mapping[str, Any], late: LateFields
+) -> EmbeddingSteps:
+    """The steps of one side. shared: what all have; late: what other files say of late interaction."""
     kinds = [one.kind for one in modules]
     of = {one.kind: one.place for one in modules}
     first = modules[0]
@@ -91,10 +109,11 @@ def _of_modules(folder: Path, modules: tuple[Module, ...], shared: Mapping[str, 
         settings["sparse"] = read_sparse(of["SpladePooling"], most)
     elif first.kind == "SparseStaticEmbedding":
         settings["sparse"] = SparseConfig("present", most=most)
-    elif "MultiVectorMask" in kinds or ("Pooling" not in kinds and "Dense" in kinds and first.kind == "Transformer"):
+    elif "MultiVectorMask" in kinds or kinds[-1] == "Projection" or _is_late(kinds):
         unit = [one.kind for one in steps][-1:] == ["Normalize"]
         before, after = steps[:-1] if unit else steps, []
-        settings["late"] = read_late(first.place, of, normalise=unit or normalise)
+        settings["late"] = read_late(first.place, of, late, normalise=unit or normalise)
+        settings["prompts"] = with_markers(settings["prompts"], late.markers)
     elif first.kind == "StaticEmbedding":
         settings |= {"pooling": "mean", "normalise": normalise}
     else:
@@ -110,8 +129,14 @@ def _of_modules(folder: Path, modules: tuple[Module, ...], shared: Mapping[str, 
         settings,
         most,
         transformer,
-        (*notes, *transformer.notes),
+        tuple(late.markers.values()) if "late" in settings else (),
+        notes=(*notes, *transformer.notes),
     )
+
+
+def _is_late(kinds: list[str]) -> bool:
+    """Whether these modules make a vector of each token, without saying which count."""
+    return kinds[0] == "Transformer" and "Dense" in kinds and "Pooling" not in kinds
 
 
 def read_pooling(folder: Path) -> tuple[str, bool]:
@@ -146,10 +171,10 @@ def read_sparse(folder: Path, most: int | None) -> SparseConfig:
     return SparseConfig(pooling, twice=activation != "relu", most=most)
 
 
-def read_late(folder: Path, of: Mapping[str, Path], *, normalise: bool) -> LateConfig:
-    """ColBERT's settings: how queries are filled, and which tokens do not count. of: folders by the module's class."""
+def read_late(folder: Path, of: Mapping[str, Path], late: LateFields, *, normalise: bool) -> LateConfig:
+    """How queries are filled, and which tokens do not count. of: folders by the module's class; late: other files."""
     path = folder / "sentence_bert_config.json"
-    own = read_json(path) if path.is_file() else {}
+    own = {**late.lengths, **(read_json(path) if path.is_file() else {})}
     mask, merging = of.get("MultiVectorMask"), of.get("HierarchicalTokenPooling")
     fields = {} if mask is None else read_json(mask / "config.json")
     words, tasks = fields.get("skiplist_words") or [], fields.get("skiplist_tasks") or ["document"]
@@ -162,8 +187,8 @@ def read_late(folder: Path, of: Mapping[str, Path], *, normalise: bool) -> LateC
     if not all(length is None or (type(length) is int and 0 <= length < NO_LIMIT) for length in lengths):
         raise LoadError(f"{folder.name} has the lengths {quoted(lengths)}: specify numbers of tokens.")
     return LateConfig(
-        normalise,
-        tuple(words),
+        normalise or late.normalised,
+        tuple(words) if late.skipped is None else late.skipped,
         "query" in tasks,
         n_query=lengths[2] or 0,
         filler=filled.get("token"),

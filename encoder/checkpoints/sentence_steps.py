@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from encoder.checkpoints.colbert import PROJECTION
 from encoder.checkpoints.modules import Module
 from encoder.checkpoints.weights import WeightFiles, check_memory, fill, fill_strictly
 from encoder.errors import ConfigError, LoadError
@@ -99,6 +100,7 @@ STEP_MODULES: dict[str, Callable[[Module, str], nn.Module]] = {
     "Normalize": read_unit,
     "LayerNorm": read_norm,
     "SparseAutoEncoder": read_code,
+    "Projection": read_dense,  # `read_step` has its settings from the weight
 }
 
 
@@ -109,6 +111,8 @@ def read_step(
 
     Raises LoadError, which names the setting or the weight that is wrong.
     """
+    if module.kind == "Projection":
+        return read_projection(module.place, weights, device, dtype)
     try:
         with unfilled():
             read = STEP_MODULES[module.kind]
@@ -120,6 +124,18 @@ def read_step(
         ) from error
     if next(step.parameters(), None) is not None:
         _fill(step, module.place, weights, device, dtype)
+    return step
+
+
+def read_projection(place: Path, weights: Opens, device: torch.device, dtype: torch.dtype) -> Dense:
+    """ColBERT's projection, which is among the weights of its encoder. Raises LoadError where it is missing."""
+    files = weights(place).starting_with(("linear.",))
+    shape = files.shape(PROJECTION) if PROJECTION in files else ()
+    if len(shape) != 2:
+        raise LoadError(f"{place.name} lacks ColBERT's projection {PROJECTION}: download it again.")
+    with unfilled():
+        step = Dense(DenseConfig(shape[1], shape[0], bias=False, activation="none"))
+    fill_strictly({"": step}, files, device, dtype)
     return step
 
 

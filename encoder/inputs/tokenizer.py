@@ -6,7 +6,7 @@ Shapes: B batch, T tokens.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +103,19 @@ class Tokenizer:
         backend.post_processor = tokenizers.processors.TemplateProcessing(
             single="$A:0", pair="$A:0 $B:1", special_tokens=[]
         )
+        return self._but(backend=backend)
+
+    def keeping(self, markers: Iterable[str]) -> Tokenizer:
+        """The same tokenizer, in which each marker of the vocabulary, or its first word, is one token in any text."""
+        import tokenizers
+
+        backend = tokenizers.Tokenizer.from_str(self.backend.to_str())
+        backend.encode_special_tokens = self.backend.encode_special_tokens
+        for marker in filter(str.strip, markers):
+            known = (one for one in (marker, marker.split(None, 1)[0]) if backend.token_to_id(one) is not None)
+            token = next(known, None)
+            if token is not None and backend.encode(token, add_special_tokens=False).tokens != [token]:
+                backend.add_special_tokens([tokenizers.AddedToken(token, normalized=False, special=True)])
         return self._but(backend=backend)
 
     def filled_to(self, n_tokens: int | None) -> Tokenizer:
