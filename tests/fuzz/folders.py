@@ -11,10 +11,13 @@ from typing import Any
 from tests.fuzz.checkpoints import Found, bounded
 from tests.load import differential
 from tests.load.differential import Reading, Silent
-from tests.load.key_values import FOLDERS, VALUES
+from tests.load.forms import FORMS
+from tests.load.key_values import VALUES, folders_of
 
 #: How many keys of a folder are changed.
 CHANGES = (1, 1, 1, 2, 2, 3)
+#: The folders, the usual ones more often.
+NAMES = (*["sentence"] * 4, *["plain"] * 4, *["roberta"] * 3, "adapter", *FORMS)
 #: An original folder, and what is made of it without changes.
 Original = tuple[Path, Reading]
 
@@ -22,28 +25,32 @@ Original = tuple[Path, Reading]
 def write_originals(folder: Path) -> dict[str, Original]:
     """The folders whose keys are changed."""
     made = differential.write_originals(folder)
-    return {name: (path, differential.of_ours(path)) for name, path in made.items()}
+    return {name: (path, differential.of_ours(path, name)) for name, path in made.items()}
 
 
 def case(originals: dict[str, Original], seed: int) -> str:
     """One changed folder: "equal", "noted", "refused" or "refused there". Raises Found for a silent difference."""
     chance = random.Random(seed)
-    name = chance.choice((*["sentence"] * 3, *["plain"] * 3, *["roberta"] * 2, "adapter"))
+    name = chance.choice(NAMES)
     original, before = originals[name]
-    files = [file for file in VALUES if name in FOLDERS.get(file, ("sentence",))]
+    keys = {
+        file: some
+        for file, values in VALUES.items()
+        if (some := [key for key in values if name in folders_of(file, key)])
+    }
     with tempfile.TemporaryDirectory() as place:
         folder = Path(shutil.copytree(original, Path(place) / "model"))
         done: dict[tuple[str, str], Any] = {}
         for _ in range(chance.choice(CHANGES)):
-            file = chance.choice(files)
-            key = chance.choice(list(VALUES[file]))
+            file = chance.choice(list(keys))
+            key = chance.choice(keys[file])
             value = chance.choice(VALUES[file][key])
             differential.change(folder, file, key, value)
             done[file, key] = "removed" if value is differential.REMOVED else value
         what = f"case {seed} ({name}; {done})"
         try:
             with bounded(what):
-                return differential.outcome(folder, done, before.notes)
+                return differential.outcome(folder, done, before.notes, name)
         except Silent as error:
             raise Found(f"{what}: {error}") from error
         except Found:

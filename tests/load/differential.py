@@ -16,7 +16,7 @@ import torch
 
 import encoder
 from encoder.errors import EncoderError
-from tests.load import folders
+from tests.load import folders, forms
 
 #: Words that the vocabulary has, pieces, accents, Chinese, two spaces, special tokens, more tokens than some limits.
 TEXTS = [
@@ -58,8 +58,11 @@ class Reading:
         return ""
 
 
-def of_ours(folder: Path) -> Reading:
-    """Our reading. Raises EncoderError."""
+def of_ours(folder: Path, form: str = "") -> Reading:
+    """Our reading. form: of `forms.FORMS`. Raises EncoderError."""
+    if form in forms.FORMS:
+        found, notes = forms.ours(form, folder)
+        return Reading([], ([], []), found, notes)
     model: Any = encoder.load(folder, device="cpu")
     tokens = [model.tokenize(text) for text in TEXTS]
     pair, is_sentence = model.tokenize(*PAIR), (folder / "modules.json").is_file()
@@ -73,10 +76,12 @@ def of_ours(folder: Path) -> Reading:
     return Reading([list(one.ids) for one in shown], both, found, tuple(model.notes))
 
 
-def of_theirs(folder: Path) -> Reading | None:
+def of_theirs(folder: Path, form: str = "") -> Reading | None:
     """The reference's; None where it refuses the folder, or fills it with random numbers."""
     try:
         with warnings.catch_warnings(action="ignore"), contextlib.redirect_stderr(io.StringIO()), torch.no_grad():
+            if form in forms.FORMS:
+                return Reading([], ([], []), forms.theirs(form, folder))
             return _theirs(folder)
     except (Exception, SystemExit):
         return None
@@ -139,16 +144,16 @@ def _stored(folder: Path) -> set[str]:
         return {name.removeprefix("bert.") for name in file.keys()}  # noqa: SIM118
 
 
-def outcome(folder: Path, changed: Mapping[str, Any], before: tuple[str, ...]) -> str:
+def outcome(folder: Path, changed: Mapping[Any, Any], before: tuple[str, ...], form: str = "") -> str:
     """One changed folder: "equal", "noted", "refused" or "refused there". Raises Silent.
 
-    changed: (file, key) of each change; before: the notes of the folder without changes.
+    changed: (file, key) of each change; before: the notes of the folder without changes; form: of `forms.FORMS`.
     """
     try:
-        ours = of_ours(folder)
+        ours = of_ours(folder, form)
     except EncoderError:
         return "refused"
-    theirs = of_theirs(folder)
+    theirs = of_theirs(folder, form)
     if theirs is None:
         return "refused there"
     difference = ours.same(theirs)
@@ -184,7 +189,8 @@ REMOVED = object()
 
 
 def write_originals(folder: Path) -> dict[str, Path]:
-    """A plain checkpoint, one of sentence-transformers, one with an adapter next to its weights, one of RoBERTa."""
+    """A plain checkpoint, one of sentence-transformers, one with an adapter next to its weights, one of RoBERTa, and
+    those of forms.FORMS."""
     from tests.load.test_peft import adapter
 
     words = [*folders.VOCAB, "中", "文", "'", "isn", "t", "it", "3", "14", "ca", "##fé", "##t"]
@@ -194,7 +200,7 @@ def write_originals(folder: Path) -> dict[str, Path]:
     folders.bert(found["adapter"], vocabulary=words)
     adapter(found["adapter"], base_model_name_or_path=str(found["adapter"]))
     found["roberta"] = write_roberta(folder / "roberta")
-    return found
+    return found | forms.write(folder, words)
 
 
 def write_roberta(folder: Path) -> Path:

@@ -29,6 +29,11 @@ VALUES: dict[str, dict[str, list[Any]]] = {
         "is_decoder": [True],
         "add_cross_attention": [True],
         "pruned_heads": [{"0": [1]}],
+        "sentence_transformers": [
+            {"activation_fn": "torch.nn.modules.linear.Identity"}, {"activation_fn": "torch.nn.Sigmoid"},
+            {"activation_fn": "torch.nn.modules.activation.Tanh"}, {"activation_fn": "code.Identity"}, {},
+        ],
+        "sbert_ce_default_activation_function": ["torch.nn.modules.linear.Identity", "code.Tanh", None],
         "quantization_config": [{"quant_method": "bitsandbytes", "load_in_8bit": True}],
         "dtype": ["float32", "bfloat16", "float16", REMOVED],
     },
@@ -100,7 +105,13 @@ VALUES: dict[str, dict[str, list[Any]]] = {
         "transformer_task": ["feature-extraction", "fill-mask", "text-generation"],
         "tokenizer_name_or_path": ["elsewhere"],
         "unpad_inputs": [True, False, None],
-        "query_length": [5],
+        "query_length": [5, None, 0],
+        "document_length": [6, None],
+        "query_expansion": [
+            {"strategy": "fixed", "length": 8}, {"strategy": "fixed", "length": 8, "attend": True}, None,
+            {"strategy": "append", "length": 2}, {"strategy": "fixed", "length": 7, "token": "the"},
+            {"strategy": "other", "length": 7}, {"length": 7}, {},
+        ],
     },
     "modules.json": {
         "type": [
@@ -125,6 +136,84 @@ VALUES: dict[str, dict[str, list[Any]]] = {
         "truncate_dim": [8, None],
         "similarity_fn_name": ["dot", "cosine", None],
         "__version__": [{"sentence_transformers": "2.0.0"}],
+        "max_active_dims": [3, None, 0],
+        "model_type": ["ColBERT", "SentenceTransformer", "SparseEncoder", "MultiVectorEncoder", REMOVED],
+        "query_prefix": ["the ", "", None, REMOVED],
+        "document_prefix": ["[Q] ", "cat", None, REMOVED],
+        "do_query_expansion": [False, True, None],
+        "attend_to_expansion_tokens": [True, False],
+        "attend_to_mask_tokens": [True],
+        "skiplist_words": [[",", "the"], [], None],
+    },
+    "2_Dense/config.json": {
+        "in_features": [32, 7, REMOVED],
+        "out_features": [32, 9, REMOVED],
+        "bias": [False, True, REMOVED],
+        "activation_function": [
+            "torch.nn.modules.linear.Identity", "torch.nn.ReLU", "torch.nn.modules.activation.GELU",
+            "torch.nn.modules.activation.Tanh", "torch.nn.modules.activation.LeakyReLU", "torch.nn.functional.relu",
+            "code.ReLU", "code.Swish", REMOVED, None, 3,
+        ],
+        "module_input_name": ["token_embeddings", "sentence_embedding", None, REMOVED],
+        "module_output_name": ["token_embeddings", "other", "sentence_embedding", None, REMOVED],
+        "use_residual": [True, False],
+        "init_weight": [1.0],
+    },
+    "3_LayerNorm/config.json": {"dimension": [7, "32", REMOVED]},
+    "4_Normalize/config.json": {
+        "module_input_name": ["token_embeddings", "sentence_embedding", "other", REMOVED],
+        "module_output_name": ["other", "sentence_embedding", None, REMOVED],
+    },
+    "1_WeightedLayerPooling/config.json": {
+        "layer_start": [0, 1, 2, -1, REMOVED],
+        "num_hidden_layers": [1, 2, 3, 12, REMOVED],
+        "embedding_dimension": [7],
+    },
+    "1_SpladePooling/config.json": {
+        "pooling_strategy": ["sum", "max", "mean", None, REMOVED],
+        "activation_function": ["relu", "log1p_relu", "gelu", None, REMOVED],
+        "embedding_dimension": [7, None],
+    },
+    "2_SparseAutoEncoder/config.json": {
+        "input_dim": [32, 7, REMOVED],
+        "hidden_dim": [30, 31, REMOVED],
+        "k": [1, 4, 30, 31, 0, REMOVED],
+        "k_aux": [1],
+        "normalize": [True, False, "yes", None],
+        "dead_threshold": [1],
+    },
+    "3_MultiVectorMask/config.json": {
+        "skiplist_words": [[",", "the"], [], None, ["nowhere"], ["nowhere", "[UNK]"], "the", [3], REMOVED],
+        "skiplist_tasks": ["query", ["query", "document"], [], None, ["other"], 3, REMOVED],
+        "keep_only_token_ids": [[5, 6, 7], [], None, 5, [10**9], REMOVED],
+    },
+    "4_HierarchicalTokenPooling/config.json": {
+        "pool_factor": [1.0, 2, 3.5, 0.5, "2", None, REMOVED],
+        "num_protected_tokens": [0, 1, 2, 30, None, REMOVED],
+        "normalize_embeddings": [True, False, None, REMOVED],
+        "tasks": ["query", ["query", "document"], [], None, ["other"], REMOVED],
+    },
+    "router_config.json": {
+        "parameters": [
+            {}, {"default_route": "query"}, {"default_route": "nowhere"}, {"allow_empty_key": False},
+            {"route_mappings": {"('query', 'text')": "document"}}, {"route_mappings": {"(None, None)": "query"}},
+            {"route_mappings": {"('document', None)": "query"}, "default_route": "document"}, REMOVED,
+        ],
+        "structure": [
+            {"query": ["query_0_StaticEmbedding"]}, {"document": ["document_0_Transformer", "document_1_Pooling"]},
+            {"query": ["document_0_Transformer", "document_1_Pooling"], "document": ["query_0_StaticEmbedding"]},
+            {"text": ["query_0_StaticEmbedding"], "query": ["document_0_Transformer", "document_1_Pooling"]},
+        ],
+    },
+    "artifact.metadata": {
+        "query_token_id": ["[unused1]", "the", "nowhere", "", None, 3],
+        "doc_token_id": ["[unused0]", "cat", None],
+        "query_maxlen": [5, 20, None, 0, REMOVED],
+        "doc_maxlen": [5, 200, None, REMOVED],
+        "attend_to_mask_tokens": [True, False],
+        "mask_punctuation": [True, False, None],
+        "dim": [7],
+        "similarity": ["l2"],
     },
     "adapter_config.json": {
         "peft_type": ["LORA", "IA3", "VERA"],
@@ -135,8 +224,36 @@ VALUES: dict[str, dict[str, list[Any]]] = {
         "target_modules": [["value"], "all-linear"],
     },
 }  # fmt: skip
-#: File -> the folders of `differential.write_originals` that it belongs to.
-FOLDERS = {
-    "config.json": ("plain", "sentence", "roberta"), "tokenizer_config.json": ("plain", "sentence", "roberta"),
-    "special_tokens_map.json": ("plain", "sentence"), "adapter_config.json": ("adapter",),
+#: Keys of config_sentence_transformers.json that only late interaction has.
+PYLATE = (
+    "model_type", "query_prefix", "document_prefix", "do_query_expansion", "attend_to_expansion_tokens",
+    "attend_to_mask_tokens", "skiplist_words",
+)  # fmt: skip
+OF_RERANKERS = ("sentence_transformers", "sbert_ce_default_activation_function")
+PLAIN = ("plain", "sentence", "roberta")
+#: File, or file and key -> the folders of `differential.write_originals` that it belongs to; the first is the one of
+#: the tests of one key.
+FOLDERS: dict[Any, tuple[str, ...]] = {
+    "config.json": (*PLAIN, "steps", "reranker", "colbert"), "tokenizer_config.json": (*PLAIN, "reranker", "late"),
+    "special_tokens_map.json": PLAIN[:2], "adapter_config.json": ("adapter",),
+    "sentence_bert_config.json": ("sentence", "steps", "late", "splade", "colbert"),
+    "modules.json": ("sentence", "steps", "late", "pylate"), "1_Pooling/config.json": ("sentence", "steps", "code"),
+    "config_sentence_transformers.json": ("sentence", "steps", "splade", "code", "late", "pylate", "static", "router"),
+    "2_Dense/config.json": ("steps",), "3_LayerNorm/config.json": ("steps",), "4_Normalize/config.json": ("steps",),
+    "1_WeightedLayerPooling/config.json": ("mix",), "1_SpladePooling/config.json": ("splade",),
+    "2_SparseAutoEncoder/config.json": ("code",), "3_MultiVectorMask/config.json": ("late",),
+    "4_HierarchicalTokenPooling/config.json": ("late",), "router_config.json": ("router",),
+    "artifact.metadata": ("colbert",),
+    **{("config_sentence_transformers.json", key): ("pylate", "late", "sentence") for key in PYLATE},
+    ("config_sentence_transformers.json", "max_active_dims"): ("splade", "code", "sentence"),
+    **{("config.json", key): ("reranker", "sentence") for key in OF_RERANKERS},
+    **{
+        ("sentence_bert_config.json", key): ("late", "colbert", "pylate", "sentence")
+        for key in ("query_length", "document_length", "query_expansion")
+    },
 }  # fmt: skip
+
+
+def folders_of(file: str, key: str) -> tuple[str, ...]:
+    """The folders that a key belongs to."""
+    return FOLDERS.get((file, key)) or FOLDERS[file]

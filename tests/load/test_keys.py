@@ -13,7 +13,7 @@ from encoder.checkpoints.keys import DECISIONS, Key, keys
 from encoder.errors import EncoderError
 from tests.load import differential
 from tests.load.differential import Reading
-from tests.load.key_values import FOLDERS, VALUES
+from tests.load.key_values import VALUES, folders_of
 
 pytestmark = pytest.mark.sample(4, "opens a changed folder in both libraries")
 
@@ -21,20 +21,21 @@ pytestmark = pytest.mark.sample(4, "opens a changed folder in both libraries")
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Reading]]:
     made = differential.write_originals(tmp_path_factory.mktemp("keys"))
-    return {name: (path, differential.of_ours(path)) for name, path in made.items()}
+    return {name: (path, differential.of_ours(path, name)) for name, path in made.items()}
 
 
 @pytest.mark.parametrize("key", keys(), ids=lambda key: f"{key.file}-{key.name}")
 def test_each_key(key: Key, originals: dict[str, Any], tmp_path: Path):
     """None is silent; a followed key changes something, one without effect nothing, a refused one is refused."""
-    original, before = originals[FOLDERS.get(key.file, ("sentence",))[0]]
+    form = folders_of(key.file, key.name)[0]
+    original, before = originals[form]
     happens = set()
     for index, value in enumerate(VALUES[key.file][key.name]):
         folder = Path(shutil.copytree(original, tmp_path / str(index)))
         differential.change(folder, key.file, key.name, value)
-        happens.add(differential.outcome(folder, {(key.file, key.name): value}, before.notes))
+        happens.add(differential.outcome(folder, {(key.file, key.name): value}, before.notes, form))
         try:
-            after = differential.of_ours(folder)
+            after = differential.of_ours(folder, form)
         except EncoderError:
             continue
         happens.add("changes" if before.same(after) else "stays")
