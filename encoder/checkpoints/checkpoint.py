@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from encoder.checkpoints.class_heads import kind_of_head, unfilled_head
+from encoder.checkpoints.class_heads import kind_of_head, note_on_score, unfilled_head
 from encoder.checkpoints.families import Family, Fields, HeadNames, LMNames, Part
 from encoder.checkpoints.families.parts import NO_CHANGE, shape_read
 from encoder.checkpoints.notes import note_on_dtype
@@ -425,7 +425,7 @@ def names_of_head(disk: Disk, names: HeadNames, head: MLMHeadConfig) -> dict[str
 def prepare_classifier(
     disk: Disk, family: Family, fields: Fields, config: EncoderConfig
 ) -> tuple[Classifier | None, dict[str, Source], tuple[str, ...]]:
-    """The unfilled classification head, the places of its weights, and a sentence if it cannot be read.
+    """The unfilled classification head, the places of its weights, and sentences about it.
 
     The encoder opens without it, so nothing here raises.
     """
@@ -434,7 +434,7 @@ def prepare_classifier(
         return None, {}, ()
     try:
         head, places = unfilled_head(family.classifiers[kind], kind, fields, config)
-        return head, disk.sources(head, places), ()
+        return head, disk.sources(head, places), note_on_score(fields, head.config)
     except LoadError as error:
         return None, {}, (f"The encoder is open without its classification head. {error}",)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from encoder.checkpoints.families import ClassifierNames, Family, Fields
 from encoder.errors import ConfigError, LoadError
-from encoder.model.classifier import Classifier, ClassifierConfig, Kind
+from encoder.model.classifier import Classifier, ClassifierConfig, Kind, Scale
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import unfilled
 
@@ -18,6 +18,8 @@ PROBLEMS = {
     "multi_label_classification": "sigmoid",
     "regression": "none",
 }
+#: torch's names of the activations of a cross-encoder's score -> ours.
+SCORES: dict[str, Scale] = {"Identity": "none", "Sigmoid": "sigmoid"}
 #: More classes than this are not classes.
 MOST_LABELS = 100_000
 
@@ -83,12 +85,35 @@ def labels_of(fields: Fields) -> tuple[str, ...]:
     return tuple(str(labels[place]) for place in places)
 
 
+def score_activation(fields: Fields) -> tuple[str, str | None]:
+    """The field that names the activation of a cross-encoder's one logit, and torch's name of it; None: it is the
+    sigmoid, since no file names one, or one that is not torch's."""
+    own, older = fields.get("sentence_transformers"), "sbert_ce_default_activation_function"
+    named = isinstance(own, dict) and "activation_fn" in own
+    found = own["activation_fn"] if named else fields.get(older)
+    is_known = isinstance(found, str) and found.startswith("torch.")
+    return "sentence_transformers.activation_fn" if named else older, found.rsplit(".", 1)[-1] if is_known else None
+
+
+def note_on_score(fields: Fields, config: ClassifierConfig) -> tuple[str, ...]:
+    """A sentence for a cross-encoder whose activation is another than there is here."""
+    key, name = score_activation(fields)
+    if len(config.labels) > 1 or config.kind == "token" or name is None or name in SCORES:
+        return ()
+    return (
+        f"sentence-transformers applies {name} to this cross-encoder's logit ({key} in config.json). Here its score is "
+        f"the {'logit' if config.scale == 'none' else 'sigmoid of the logit'}.",
+    )
+
+
 def scale_of(fields: Fields, kind: Kind) -> Any:
-    """What makes probabilities of the logits. A single class has a probability by itself."""
+    """What makes probabilities of the logits. A single class has a probability by itself, or is a score."""
     if kind == "token":
         return "softmax"
     problem = fields.get("problem_type")
     if problem not in PROBLEMS:
         raise LoadError(f"config.json's problem_type={problem!r} is unknown: correct it.")
     one = len(labels_of(fields)) == 1
+    if one and (scale := SCORES.get(str(score_activation(fields)[1]))) is not None:
+        return scale
     return "sigmoid" if one and PROBLEMS[problem] == "softmax" else PROBLEMS[problem]

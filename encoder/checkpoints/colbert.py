@@ -32,10 +32,12 @@ class LateFields:
     markers: Mapping[str, str] = field(default_factory=dict)
     #: query_expansion, query_length and document_length, which sentence_bert_config.json may say, too, and first.
     lengths: Mapping[str, Any] = field(default_factory=dict)
-    #: Tokens that do not count in documents; None: those of the mask's own file.
-    skipped: tuple[str, ...] | None = None
-    #: Whether the vectors get norm 1, though no module says so.
-    normalised: bool = False
+    #: Tokens that do not count in documents, besides those of the mask's own file.
+    skipped: tuple[str, ...] = ()
+    #: Whether a mask and a norm 1 follow the modules, though none of them says so.
+    completed: bool = False
+    #: Whether sentence_bert_config.json says nothing.
+    alone: bool = False
 
 
 def is_colbert(folder: Path) -> bool:
@@ -58,15 +60,19 @@ def read_metadata(folder: Path) -> LateFields:
         {role: f"{token} " for role, token in tokens.items()},
         {"document_length": fields.get("doc_maxlen"), "query_expansion": _fixed(expansion)},
         tuple(string.punctuation) if fields.get("mask_punctuation", True) else (),
-        normalised=True,
+        completed=True,
+        alone=True,
     )
 
 
 def read_pylate(folder: Path) -> LateFields:
-    """PyLate's settings; those of another program's folder say nothing. Raises LoadError."""
+    """PyLate's settings; those of another program's folder say nothing. Raises LoadError.
+
+    sentence-transformers completes the modules unless model_type says that they are its own.
+    """
     path = folder / SETTINGS
     fields = read_json(path) if path.is_file() else {}
-    is_pylate, marked = fields.get("model_type") == "ColBERT", any(key in fields for key in PYLATE)
+    kind, marked = fields.get("model_type") or "SentenceTransformer", any(key in fields for key in PYLATE)
     lengths = {key: fields[key] for key in ("query_length", "document_length") if fields.get(key) is not None}
     if "query_expansion" in fields:
         lengths["query_expansion"] = fields["query_expansion"]
@@ -76,13 +82,15 @@ def read_pylate(folder: Path) -> LateFields:
     words = fields.get("skiplist_words")
     if not isinstance(words, list | None) or not all(isinstance(word, str) for word in words or ()):
         raise LoadError(f"{SETTINGS} has skiplist_words={quoted(words)}: specify a list of tokens.")
-    skipped = tuple(string.punctuation if words is None else words) if is_pylate else None
+    usual = string.punctuation if kind == "ColBERT" or {"query_prefix", "document_prefix"} & set(fields) else ()
+    completed = kind in ("ColBERT", "SentenceTransformer")
+    skipped = tuple(usual if words is None else words) if completed else ()
     markers = {
         role: _text(SETTINGS, f"{role}_prefix", fields[f"{role}_prefix"] or "")
         for role in ("query", "document")
         if f"{role}_prefix" in fields
     }
-    return LateFields(markers, lengths, skipped, normalised=is_pylate)
+    return LateFields(markers, lengths, skipped, completed)
 
 
 def _fixed(expansion: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from encoder.checkpoints.lora import has_adapter, refuse_alone, with_adapter
 from encoder.checkpoints.maps import load_maps
 from encoder.checkpoints.native import is_native
 from encoder.checkpoints.native_read import load_native
+from encoder.checkpoints.notes import notes_on_pairs
 from encoder.checkpoints.sentence import TEXT, TOKEN, EmbeddingSteps, read_steps
 from encoder.checkpoints.sentence_settings import TransformerSettings
 from encoder.checkpoints.sentence_steps import read_mix, read_static, read_step
@@ -117,6 +118,8 @@ def _load_steps(
         refuse_alone(steps.folder)
     said = steps.transformer
     fields = Fields({**read_json(steps.folder / "config.json"), **said.fields})
+    if steps.score is not None:
+        fields["sentence_transformers"] = {"activation_fn": steps.score}
     if steps.mix is not None and fields.get("output_hidden_states") is True:  # else it changes nothing there, too
         of_steps["mix"] = read_mix(steps.mix, weights, device, dtype)
     if same is not None:
@@ -157,7 +160,14 @@ def _load_steps(
         classifier=read.classifier,
         span_head=read.span_head,
         **settings,
-        notes=(*adapted, *read.notes, *steps.notes, *splits.notes, *note_on_padding(splits, read.encoder)),
+        notes=(
+            *adapted,
+            *read.notes,
+            *steps.notes,
+            *splits.notes,
+            *note_on_padding(splits, read.encoder),
+            *notes_on_pairs(steps.folder, read.encoder, read.classifier),
+        ),
     )
     return with_writer(found, steps.folder, fields, read, lambda: found.tokenizer)
 
@@ -179,6 +189,11 @@ def vector_of(
 
     Raises LoadError for a part that the checkpoint does not have.
     """
+    if settings.get("sparse") is not None and said.layer is not None:
+        raise LoadError(
+            "This SPLADE model's vectors are of words, and modality_config in sentence_bert_config.json names a hidden "
+            "state: remove modality_config."
+        )
     if said.part == "words" and settings.get("sparse") is None:
         if mlm_head is None:
             raise LoadError(

@@ -212,6 +212,7 @@ def _write_steps(model: Any, folder: Path) -> None:
     """modules.json and the settings of each module, where the object is of sentence-transformers."""
     if not _is_sentence_transformer(model):
         return
+    activation = getattr(model, "activation_fn", None)  # of a cross-encoder
     listed = []
     for index, module in enumerate(model):
         kind = type(module).__name__
@@ -230,6 +231,8 @@ def _write_steps(model: Any, folder: Path) -> None:
     (folder / "sentence_bert_config.json").write_text(json.dumps(limits), encoding="utf-8")
     names = ("prompts", "default_prompt_name", "truncate_dim")
     settings = {name: getattr(model, name) for name in names if getattr(model, name, None) is not None}
+    if activation is not None:
+        settings["activation_fn"] = f"{type(activation).__module__}.{type(activation).__name__}"
     (folder / "config_sentence_transformers.json").write_text(json.dumps(settings), encoding="utf-8")
 
 

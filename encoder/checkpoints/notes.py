@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from encoder.checkpoints.weights import NUMBERS, WeightFiles
+from encoder.inputs.json_file import read_json
+from encoder.model.classifier import Classifier
+from encoder.model.encoder import Encoder
 
 
 def note_on_dtype(fields: dict[str, Any], files: WeightFiles, dtype: torch.dtype) -> tuple[str, ...]:
@@ -24,3 +28,29 @@ def note_on_dtype(fields: dict[str, Any], files: WeightFiles, dtype: torch.dtype
         f"config.json has dtype={declared}, and the weights are stored as {stored}. This program computes in {used}, "
         f"and transformers in {declared}: their numbers differ by rounding.",
     )
+
+
+def notes_on_pairs(folder: Path, encoder: Encoder, head: Classifier | None) -> tuple[str, ...]:
+    """Sentences for a cross-encoder whose pairs sentence-transformers changes before it reads them.
+
+    It writes both texts into the tokenizer's template of conversations, and cuts them. Raises LoadError for a file that
+    is not JSON.
+    """
+    path = folder / "tokenizer_config.json"
+    is_reranker = head is not None and head.config.kind == "sequence" and len(head.config.labels) == 1
+    if not is_reranker or not path.is_file():
+        return ()
+    fields = read_json(path)
+    notes = []
+    if fields.get("chat_template"):
+        notes.append(
+            "sentence-transformers writes both texts of a pair into the chat_template of tokenizer_config.json. Here "
+            "they are a pair as they are: for its score, type the written template as one text."
+        )
+    limit = fields.get("model_max_length")
+    if isinstance(limit, int) and 0 < limit < encoder.config.max_tokens:
+        notes.append(
+            f"sentence-transformers cuts a pair after {limit:,} tokens (model_max_length in tokenizer_config.json). "
+            f"Here it is cut after {encoder.config.max_tokens:,}: type shorter texts for the same score."
+        )
+    return tuple(notes)

@@ -7,6 +7,7 @@ from typing import Any
 
 from encoder.checkpoints.colbert import (
     PROJECTION,
+    SETTINGS,
     LateFields,
     is_colbert,
     read_metadata,
@@ -15,7 +16,7 @@ from encoder.checkpoints.colbert import (
 )
 from encoder.checkpoints.modules import Module, read_modules
 from encoder.checkpoints.sentence_settings import NO_LIMIT, TransformerSettings, read_settings
-from encoder.checkpoints.sentence_steps import STEP_MODULES
+from encoder.checkpoints.sentence_steps import STEP_MODULES, read_unit
 from encoder.errors import LoadError, quoted
 from encoder.inputs.json_file import read_json
 from encoder.model.pooling import LateConfig, Pooling, SparseConfig, TokenMerge
@@ -51,6 +52,8 @@ class EmbeddingSteps:
     settings: Mapping[str, Any] = field(default_factory=dict)
     #: How many numbers of a sparse code count, where config_sentence_transformers.json says so.
     most: int | None = None
+    #: The activation of a cross-encoder's score, where config_sentence_transformers.json names it.
+    score: str | None = None
     #: What the Transformer's file says of encoder and tokenizer.
     transformer: TransformerSettings = field(default_factory=TransformerSettings)
     #: Tokens of the prompts that the tokenizer does not split.
@@ -96,11 +99,11 @@ def _of_modules(
     of = {one.kind: one.place for one in modules}
     first = modules[0]
     transformer = TransformerSettings()
-    if first.kind == "Transformer":
+    if first.kind == "Transformer" and kinds[-1] != "Projection":  # ColBERT's own folder has no such file
         transformer = read_settings(first.place, folder, pools="Pooling" in kinds)
     limit = None if first.kind == "StaticEmbedding" else limit_of(first.place, transformer)
     settings = {"max_embed_tokens": limit} | dict(shared)
-    most = settings.pop("most")
+    most, score = settings.pop("most"), settings.pop("score")
     normalise = kinds[-1] == "Normalize"
     steps = [one for one in modules[: -1 if normalise else None] if one.kind in STEP_MODULES]
     cut = sum(kind in STEP_MODULES for kind in kinds[: kinds.index("Pooling")]) if "Pooling" in kinds else 0
@@ -110,15 +113,21 @@ def _of_modules(
     elif first.kind == "SparseStaticEmbedding":
         settings["sparse"] = SparseConfig("present", most=most)
     elif "MultiVectorMask" in kinds or kinds[-1] == "Projection" or _is_late(kinds):
-        unit = [one.kind for one in steps][-1:] == ["Normalize"]
-        before, after = steps[:-1] if unit else steps, []
-        settings["late"] = read_late(first.place, of, late, normalise=unit or normalise)
+        unit = modules[-1:] if normalise else [one for one in steps[-1:] if one.kind == "Normalize"]
+        for one in unit:
+            read_unit(one, TOKEN)
+        before, after = [one for one in steps if one not in unit], []
+        settings["late"] = read_late(first.place, of, late, normalise=bool(unit))
         settings["prompts"] = with_markers(settings["prompts"], late.markers)
     elif first.kind == "StaticEmbedding":
         settings |= {"pooling": "mean", "normalise": normalise}
     else:
         pooling, pools_prompt = read_pooling(of["Pooling"]) if "Pooling" in kinds else ("mean", True)
         settings |= {"pooling": pooling, "pools_prompt": pools_prompt, "normalise": normalise}
+    if normalise and "late" not in settings:
+        read_unit(modules[-1], TEXT)
+    if "sparse" in settings or "SparseAutoEncoder" in kinds:
+        settings["truncate_dim"] = None  # there, too, a sparse vector is never cut
     notes = notes_on(settings, first.kind, code="SparseAutoEncoder" in kinds)
     return EmbeddingSteps(
         first.place,
@@ -128,6 +137,7 @@ def _of_modules(
         tuple(before),
         settings,
         most,
+        score,
         transformer,
         tuple(late.markers.values()) if "late" in settings else (),
         notes=(*notes, *transformer.notes),
@@ -174,10 +184,10 @@ def read_sparse(folder: Path, most: int | None) -> SparseConfig:
 def read_late(folder: Path, of: Mapping[str, Path], late: LateFields, *, normalise: bool) -> LateConfig:
     """How queries are filled, and which tokens do not count. of: folders by the module's class; late: other files."""
     path = folder / "sentence_bert_config.json"
-    own = {**late.lengths, **(read_json(path) if path.is_file() else {})}
+    own = {**late.lengths, **(read_json(path) if path.is_file() and not late.alone else {})}
     mask, merging = of.get("MultiVectorMask"), of.get("HierarchicalTokenPooling")
     fields = {} if mask is None else read_json(mask / "config.json")
-    words, tasks = fields.get("skiplist_words") or [], fields.get("skiplist_tasks") or ["document"]
+    words, (in_queries, in_documents) = fields.get("skiplist_words") or [], read_roles(folder, fields, "skiplist_tasks")
     filled, kept = own.get("query_expansion") or {}, fields.get("keep_only_token_ids") or []
     lengths = [own.get("query_length"), own.get("document_length"), filled.get("length", 0)]
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
@@ -186,31 +196,50 @@ def read_late(folder: Path, of: Mapping[str, Path], late: LateFields, *, normali
         raise LoadError(f"{folder.name} has keep_only_token_ids={quoted(kept)}: specify a list of ids.")
     if not all(length is None or (type(length) is int and 0 <= length < NO_LIMIT) for length in lengths):
         raise LoadError(f"{folder.name} has the lengths {quoted(lengths)}: specify numbers of tokens.")
+    if late.skipped and mask is not None and (in_queries or not in_documents):
+        raise LoadError(
+            f"{mask.name} has skiplist_tasks={quoted(fields['skiplist_tasks'])}, and {SETTINGS} has tokens of its own "
+            "that do not count: remove skiplist_words from one of the two."
+        )
+    exact, attends = filled.get("strategy", "fixed") == "fixed", bool(filled.get("attend", False))
+    if mask is None and not late.completed and not attends:  # nothing counts the filler; the length still cuts
+        lengths = [(lengths[2] or lengths[0]) if exact else lengths[0], lengths[1], 0]
     return LateConfig(
-        normalise or late.normalised,
-        tuple(words) if late.skipped is None else late.skipped,
-        "query" in tasks,
+        normalise or late.completed,
+        (*words, *late.skipped),
+        in_queries,
+        in_documents,
         n_query=lengths[2] or 0,
         filler=filled.get("token"),
-        exact=filled.get("strategy", "fixed") == "fixed",
-        attends=bool(filled.get("attend", False)),
+        exact=exact,
+        attends=attends,
         query_length=lengths[0],
         document_length=lengths[1],
         kept_ids=tuple(kept),
-        merge=None if merging is None else read_merge(merging),
+        merge=None if merging is None else read_merge(merging, unit=late.completed),
     )
 
 
-def read_merge(folder: Path) -> TokenMerge:
-    """HierarchicalTokenPooling's settings."""
+def read_roles(folder: Path, fields: Mapping[str, Any], key: str) -> tuple[bool, bool]:
+    """Whether a step is done to queries, and to documents. Raises LoadError for a list of something else than names."""
+    given = fields.get(key)
+    tasks = ["document"] if given is None else [given] if isinstance(given, str) else given
+    if not isinstance(tasks, list) or not all(isinstance(task, str) for task in tasks):
+        raise LoadError(f"{folder.name} has {key}={quoted(given)}: specify a list of query and document.")
+    return "query" in tasks, "document" in tasks
+
+
+def read_merge(folder: Path, *, unit: bool) -> TokenMerge:
+    """HierarchicalTokenPooling's settings. unit: whether a norm 1 follows it."""
     fields = read_json(folder / "config.json")
-    tasks = fields.get("tasks") or ["document"]
+    queries, documents = read_roles(folder, fields, "tasks")
     return TokenMerge(
         fields.get("pool_factor", 1.0),
         fields.get("num_protected_tokens", 1),
-        fields.get("normalize_embeddings") is True,  # sentence-transformers, too, takes a file without it as False
-        queries="query" in tasks,
-        documents="document" in tasks,
+        # sentence-transformers, too, reads a file without it as False
+        unit or bool(fields.get("normalize_embeddings")),
+        queries=queries,
+        documents=documents,
     )
 
 
@@ -225,7 +254,8 @@ def limit_of(folder: Path, settings: TransformerSettings) -> int | None:
 
 
 def read_prompts(folder: Path) -> dict[str, Any]:
-    """Prompts, truncation, and how many weights of a sparse vector count ("most"). Raises LoadError for wrong ones."""
+    """Prompts, truncation, how many weights of a sparse vector count ("most"), and the activation of a cross-encoder's
+    score ("score"). Raises LoadError for wrong ones."""
     path = folder / "config_sentence_transformers.json"
     fields = read_json(path) if path.is_file() else {}
     prompts, name, width = fields.get("prompts") or {}, fields.get("default_prompt_name"), fields.get("truncate_dim")
@@ -240,7 +270,10 @@ def read_prompts(folder: Path) -> dict[str, Any]:
     for key, number in (("truncate_dim", width), ("max_active_dims", most)):
         if number is not None and (type(number) is not int or number < 1):
             raise LoadError(f"{path.name} has {key}={quoted(number)}: specify a whole number from 1 on.")
-    return {"prompts": prompts, "default_prompt": name, "truncate_dim": width, "most": most}
+    score = fields.get("activation_fn")
+    if not isinstance(score, str | None):
+        raise LoadError(f"{path.name} has activation_fn={quoted(score)}: specify the name of a class of torch.")
+    return {"prompts": prompts, "default_prompt": name, "truncate_dim": width, "most": most, "score": score}
 
 
 def notes_on(settings: Mapping[str, Any], first: str, *, code: bool) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from torch import nn
 from encoder.checkpoints.colbert import PROJECTION
 from encoder.checkpoints.modules import Module
 from encoder.checkpoints.weights import WeightFiles, check_memory, fill, fill_strictly
-from encoder.errors import ConfigError, LoadError
+from encoder.errors import ConfigError, LoadError, quoted
 from encoder.inputs.json_file import read_json
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder, unfilled
@@ -47,7 +47,13 @@ def read_dense(module: Module, level: str) -> Dense:
     """A linear map without its weights. level: what it maps. Raises LoadError for what is unknown in its settings."""
     folder = module.place
     fields = read_json(folder / "config.json")
-    name = str(fields.get("activation_function", "torch.nn.modules.activation.Tanh")).rsplit(".", 1)[-1]
+    path = str(fields.get("activation_function", "torch.nn.modules.activation.Tanh"))
+    name = path.rsplit(".", 1)[-1]
+    if not path.startswith("torch."):
+        raise LoadError(
+            f"{folder.name} has activation_function={quoted(path)}, which is code of its own: write the name of "
+            "torch's class there, such as torch.nn.ReLU, or choose another checkpoint."
+        )
     if name not in DENSE_ACTIVATION_NAMES:
         raise LoadError(
             f"{folder.name} has an unknown activation_function={name!r}: choose a checkpoint with one of "
@@ -91,7 +97,7 @@ def read_code(module: Module, level: str, most: int | None = None) -> Code:
     fields = read_json(module.place / "config.json")
     kept = int(fields.get("k", 8)) if most is None else most
     sizes = int(fields["input_dim"]), int(fields.get("hidden_dim", 512))
-    return Code(CodeConfig(*sizes, kept, standardised=fields.get("normalize") is True))
+    return Code(CodeConfig(*sizes, kept, standardised=bool(fields.get("normalize"))))
 
 
 #: What reads a module's settings, by its class.

@@ -139,10 +139,12 @@ class LateConfig:
 
     #: Whether their vectors get norm 1.
     normalise: bool = True
-    #: Tokens that do not count in documents.
+    #: Tokens that do not count.
     skipped: tuple[str, ...] = ()
-    #: Whether these do not count in queries, either.
+    #: Whether these do not count in queries.
     skips_queries: bool = False
+    #: Whether they do not count in documents.
+    skips_documents: bool = True
     #: Tokens to which a query is filled with `filler`; 0: it is not.
     n_query: int = 0
     #: The token to which queries are filled.

@@ -129,7 +129,8 @@ def _counting(model: TextEncoder, how: LateConfig, sentence: Tokenized, role: Ro
     """The places of the tokens that count: all but the skipped ones."""
     backend, unknown = model.tokenizer.backend, model.tokenizer.unk_token
     ids = {backend.token_to_id(word) for word in how.skipped if word != unknown}
-    skipped = ids - {None} if role == "document" or how.skips_queries else set()
+    skips = how.skips_queries if role == "query" else how.skips_documents
+    skipped = ids - {None} if skips else set()
     kept = set(how.kept_ids) if role == "document" and how.kept_ids else set(sentence.ids)
     return [place for place, number in enumerate(sentence.ids) if number in kept - skipped]
 

@@ -53,7 +53,8 @@ class Reading:
         for mine, theirs in zip(self.vectors, other.vectors, strict=True):
             if mine.shape != theirs.shape:
                 return f"vectors of {tuple(mine.shape)} and {tuple(theirs.shape)}"
-            if not torch.allclose(mine, theirs, atol=1e-5, rtol=1e-5, equal_nan=True):
+            size = max(1.0, float(theirs.nan_to_num().abs().max())) if theirs.numel() else 1.0
+            if not torch.allclose(mine, theirs, atol=1e-5 * size, rtol=1e-5, equal_nan=True):
                 return f"vectors that differ by {(mine - theirs).abs().max():.2g}"
         return ""
 

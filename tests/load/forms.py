@@ -115,7 +115,8 @@ def ours(name: str, folder: Path) -> tuple[list[torch.Tensor], tuple[str, ...]]:
         pairs = zip(QUERIES, DOCUMENTS, strict=True)
         found = [torch.from_numpy(similarity.late_interaction(model, *pair).matrix) for pair in pairs]
     elif FORMS[name] == "CrossEncoder":
-        scores = [classify.predict(model, model.trace(*pair)) for pair in zip(QUERIES, DOCUMENTS, strict=True)]
+        read = [model.tokenize(*pair, model.max_embed_tokens) for pair in zip(QUERIES, DOCUMENTS, strict=True)]
+        scores = [classify.predict(model, model.trace_tokens(one)) for one in read]
         found = [torch.tensor(score.probabilities) for score in scores]
     else:
         found = [row.float() for side in SIDES for row in model.embed(QUERIES, side=side)]

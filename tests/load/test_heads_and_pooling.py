@@ -16,6 +16,7 @@ import encoder
 from encoder import EncoderError, LoadError, classify, similarity
 from encoder.errors import TextError
 from tests.load import every_family
+from tests.load.folders import edit
 from tests.load.reference import sentence
 from tests.load.test_wrap import fast_tokenizer
 
@@ -244,6 +245,30 @@ def test_a_cross_encoder(checkpoint: Callable, tmp_path: Path):
         encoder.load(tmp_path / "saved", device="cpu"),
         encoder.wrap(theirs),
     ):
+        found = [classify.predict(ours, ours.trace(TEXTS[0], text)).probabilities[0] for text in TEXTS[1:]]
+        close(torch.tensor(found, dtype=torch.float32), expected)
+
+
+@pytest.mark.parametrize("activation", [nn.Identity, nn.Sigmoid], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("file", ["6", "4", "3"])
+def test_a_cross_encoder_whose_score_is_its_logit(
+    activation: type[nn.Module], file: str, checkpoint: Callable, tmp_path: Path
+):
+    """As ms-marco-MiniLM has it; each version of sentence-transformers names the activation in another place."""
+    pair = checkpoint("bert", "ForSequenceClassification", num_labels=1)
+    target, name = tmp_path / "cross", f"torch.nn.{activation.__name__}"
+    pair.theirs.save_pretrained(target)
+    fast_tokenizer(pair.folder).save_pretrained(target)
+    if file == "6":
+        reference.CrossEncoder(str(target), device="cpu", activation_fn=activation()).save(str(target))
+    elif file == "4":
+        edit(target / "config.json", sentence_transformers={"activation_fn": name})
+    else:
+        edit(target / "config.json", sbert_ce_default_activation_function=name)
+    theirs = reference.CrossEncoder(str(target), device="cpu")
+    expected = theirs.predict([(TEXTS[0], TEXTS[1]), (TEXTS[0], TEXTS[2])])
+    loaded = encoder.load(target, device="cpu")
+    for ours in (loaded, encoder.wrap(theirs), encoder.load(encoder.save(loaded, tmp_path / "ours"), device="cpu")):
         found = [classify.predict(ours, ours.trace(TEXTS[0], text)).probabilities[0] for text in TEXTS[1:]]
         close(torch.tensor(found, dtype=torch.float32), expected)
 
