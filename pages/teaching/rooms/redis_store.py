@@ -26,6 +26,8 @@ from pages.teaching.rooms.store import (
 
 #: Seconds for one answer of Redis, and how often a lost connection is tried again.
 TIMEOUT, TRIES = 2.0, 2
+#: What the client's and our own reading make of bytes that are no answer of Redis.
+NO_ANSWER = (ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError)
 
 
 class RedisStore(RoomStore):
@@ -37,14 +39,14 @@ class RedisStore(RoomStore):
     """
 
     def __init__(self, url: str) -> None:
-        retry = Retry(ExponentialBackoff(cap=0.2, base=0.02), TRIES)
+        # A lost connection is tried again; a store that hangs is not, since each try holds a page for TIMEOUT.
+        retry = Retry(ExponentialBackoff(cap=0.2, base=0.02), TRIES, (redis.exceptions.ConnectionError,))
         self._redis = redis.Redis.from_url(
             url,
             decode_responses=True,
             socket_timeout=TIMEOUT,
             socket_connect_timeout=TIMEOUT,
             retry=retry,
-            retry_on_error=[redis.exceptions.ConnectionError, redis.exceptions.TimeoutError],
             health_check_interval=15,
         )
 
@@ -64,7 +66,7 @@ class RedisStore(RoomStore):
     def find(self, code: str) -> Room | None:
         with _available():
             text = self._redis.hget(_key(code, "room"), "json")
-        return Room.from_json(text) if text else None
+            return Room.from_json(text) if text else None
 
     def pulse(self, code: str) -> Pulse:
         with _available():
@@ -72,9 +74,9 @@ class RedisStore(RoomStore):
             pipe.hget(_key(code, "room"), "version")
             pipe.get(_key(code, "activity"))
             version, activity = pipe.execute()
-        if version is None:
-            raise gone(code)
-        return Pulse(int(version), int(activity or 0))
+            if version is None:
+                raise gone(code)
+            return Pulse(int(version), int(activity or 0))
 
     def change(self, code: str, edit: Callable[[Room], Room]) -> Room:
 
@@ -131,7 +133,8 @@ class RedisStore(RoomStore):
         self._transaction(write, _key(code, "room"))
 
     def members(self, code: str) -> dict[str, Member]:
-        return _members(*self._of_room(code, "members", "seen"))
+        with _available():
+            return _members(*self._of_room(code, "members", "seen"))
 
     def answer(self, code: str, question: str, member: str, value: str) -> bool:
 
@@ -157,9 +160,11 @@ class RedisStore(RoomStore):
             for name in names:
                 pipe.hgetall(_key(code, name))
             is_open, *found = pipe.execute()
-        if not is_open:
-            raise gone(code)
-        return found
+            if not is_open:
+                raise gone(code)
+            if not all(isinstance(one, dict) for one in found):
+                raise TypeError(found)
+            return found
 
     def _transaction(self, write: Callable[[Pipeline], Any], *watched: str) -> Any:
         with _available():
@@ -192,12 +197,12 @@ def _expire(pipe: Pipeline, room: Room, *names: str) -> None:
 
 @contextlib.contextmanager
 def _available() -> Iterator[None]:
-    """Errors of the connection as a sentence; errors about rooms pass."""
+    """Errors of the connection, and of answers that are not Redis', as a sentence; errors about rooms pass."""
     try:
         yield
     except RoomError:
         raise
-    except redis.exceptions.RedisError as error:
+    except (redis.exceptions.RedisError, *NO_ANSWER) as error:
         raise StoreUnavailable(
             "The server has lost its room store for a moment. Nothing is lost: the room goes on when it is back."
         ) from error
