@@ -174,7 +174,10 @@ class Walker(Person):
         # An address of a former page is a link: it sets the values that it leaves out, too.
         names = [name for name in self.visitor.pages if name and name not in FORMER]
         page = self.chance.choice(names)
-        await self.does(f"the page {page}", lambda: self.visitor.go(page))
+        if await self.does(f"the page {page}", lambda: self.visitor.go(page)) and page == "lessons":
+            self.soak.count("lessons next to a broken one")
+            if not any(text.startswith("Start “") for text in self.visitor.texts):
+                self.soak.lose("the lessons, since one is broken")
 
 
 class Builder(Person):

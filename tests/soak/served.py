@@ -19,6 +19,8 @@ from tests.rooms.conftest import RedisServer
 
 #: Small enough that traces and models have filled their stores before the memory is compared.
 STORES = {"ENCODERSCOPE_CACHE_MB": "96", "ENCODERSCOPE_MODELS_MB": "500"}
+#: A lesson of the school's own folder: the others open next to it.
+BROKEN_LESSON = f"---\ntitle: {'[' * 5_000}\nminutes: 2001-13-45\n---\n"
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,13 @@ def serve(workers: int) -> Iterator[Served]:
     with tempfile.TemporaryDirectory() as place:
         store = RedisServer(program_of_store, Path(place))
         store.start()
-        options = {"workers": workers, "host": "127.0.0.1", "port": port, "worker-port": worker, "rooms": store.url}
+        lessons = Path(place) / "lessons"
+        lessons.mkdir()
+        (lessons / "broken.md").write_text(BROKEN_LESSON, encoding="utf-8")
+        options = {
+            "workers": workers, "host": "127.0.0.1", "port": port, "worker-port": worker, "rooms": store.url,
+            "lessons-root": lessons,
+        }  # fmt: skip
         words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
         log = Path(place) / "log"
         with log.open("wb") as out:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from benchmarks.load import percentile
 from pages.teaching.rooms import Room, StoreUnavailable
 from pages.teaching.rooms.redis_store import RedisStore
+from tests.rooms.foreign import ANSWERS, foreign
 from tests.soak.served import Served
 
 #: Seconds for which a page that works shows nothing new, at most; the memory's growth from the middle to the end.
@@ -19,10 +20,10 @@ LONGEST, GROWTH = 5.0, 1.10
 #: What is compared with what a visitor did: the address after a click, rooms and answers in the store.
 COMPARED = (
     "clicks", "clicks sent again", "clicks of the teacher, in the room", "answers, in the store",
-    "members who reloaded while the store was away",
+    "members who reloaded while the store was away", "lessons next to a broken one",
 )  # fmt: skip
-#: Seconds between two looks at the memory, and for which the store of rooms is away.
-LOOK, AWAY = 1.0, 3.0
+#: Seconds between two looks at the memory, and for which the store of rooms is away, or answers garbage.
+LOOK, AWAY, GARBAGE = 1.0, 3.0, 10.0
 
 
 @dataclass
@@ -94,7 +95,10 @@ class Soak:
                 self.kills += 1
 
     async def stop_store(self, every: float) -> None:
-        """Kill the store of rooms at random times, and start it again with its data; members reload meanwhile."""
+        """Kill the store of rooms at random times, and start it again with its data; members reload meanwhile.
+
+        At every second time, something that is no store answers in its place until then.
+        """
         await self.begin()
         chance = random.Random(f"{self.seed} store")
         while self.left:
@@ -103,9 +107,17 @@ class Soak:
                 self.away.set()
                 self.stops += 1
                 await asyncio.to_thread(self.served.store.kill)
-                await asyncio.sleep(AWAY)
+                if self.stops % 2:
+                    await asyncio.sleep(AWAY)
+                else:
+                    await self._answer_garbage()
                 await asyncio.to_thread(self.served.store.start)
                 self.away.clear()
+
+    async def _answer_garbage(self) -> None:
+        answers = [*ANSWERS.values()]
+        with foreign(answers[self.stops // 2 % len(answers)], self.served.store.port):
+            await asyncio.sleep(GARBAGE)
 
     async def look(self) -> Room | None:
         """The room, as soon as its store answers."""
