@@ -88,11 +88,15 @@ def labels_of(fields: Fields) -> tuple[str, ...]:
 def score_activation(fields: Fields) -> tuple[str, str | None]:
     """The field that names the activation of a cross-encoder's one logit, and torch's name of it; None: it is the
     sigmoid, since no file names one, or one that is not torch's."""
-    own, older = fields.get("sentence_transformers"), "sbert_ce_default_activation_function"
-    named = isinstance(own, dict) and "activation_fn" in own
-    found = own["activation_fn"] if named else fields.get(older)
-    is_known = isinstance(found, str) and found.startswith("torch.")
-    return "sentence_transformers.activation_fn" if named else older, found.rsplit(".", 1)[-1] if is_known else None
+    newer, older = "sentence_transformers", "sbert_ce_default_activation_function"
+    own = fields.get(newer)
+    if isinstance(own, dict) and "activation_fn" in own:
+        key, found = f"{newer}.activation_fn", own["activation_fn"]
+    else:
+        key, found = older, fields.get(older)
+    if not isinstance(found, str) or not found.startswith("torch."):
+        return key, None
+    return key, found.rsplit(".", 1)[-1]
 
 
 def note_on_score(fields: Fields, config: ClassifierConfig) -> tuple[str, ...]:
