@@ -25,7 +25,7 @@ from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.seq2seq import Decoder
 from encoder.encoders.text import TextEncoder
-from encoder.errors import ConfigError, EncoderError, LoadError, SaveError, quoted
+from encoder.errors import ConfigError, EncoderError, LoadError, quoted
 from encoder.inputs.json_file import parse_json, read_json
 from encoder.model.checks import check_whole
 from encoder.model.classifier import Classifier, ClassifierConfig
@@ -123,9 +123,7 @@ def save(
     except EncoderError:
         raise
     except Exception as error:  # safetensors and tokenizers have errors of their own for the disk
-        raise SaveError(
-            f"{Path(folder).name[:80]} cannot be written ({error}): make room on the disk, or specify another folder."
-        ) from error
+        raise disk.not_written(Path(folder).name[:80], error) from error
     return Path(folder).expanduser().resolve()
 
 

@@ -8,9 +8,9 @@ with disk.open_regular(path) as file: ...           # for reading: never a pipe 
 
 from encoder.disk.folder import check_folder, clear_folder, put_in_place, whole_folder
 from encoder.disk.regular import check_regular, open_regular, read_regular
-from encoder.disk.whole import check_output, whole_file, write_file
+from encoder.disk.whole import check_output, not_written, whole_file, write_file
 
 __all__ = [
-    "check_folder", "check_output", "check_regular", "clear_folder", "open_regular", "put_in_place", "read_regular",
-    "whole_file", "whole_folder", "write_file",
+    "check_folder", "check_output", "check_regular", "clear_folder", "not_written", "open_regular", "put_in_place",
+    "read_regular", "whole_file", "whole_folder", "write_file",
 ]  # fmt: skip

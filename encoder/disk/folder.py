@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from encoder.disk.ending import finished, swapping, unfinished
 from encoder.disk.regular import read_regular
-from encoder.disk.whole import sync_folder
+from encoder.disk.whole import not_written, sync_folder
 from encoder.errors import SaveError
 
 #: The list of a folder's own files: JSON with "format", "kind" and "files", paths with / in them.
@@ -52,7 +52,7 @@ def whole_folder(path: str | Path, kind: str, earlier: Earlier = none_earlier) -
         except SaveError:
             raise
         except OSError as error:
-            raise _refused(target, error) from None
+            raise not_written(target.name[:80], error) from None
 
 
 def check_folder(
@@ -81,7 +81,7 @@ def check_folder(
         if not os.access(target, os.W_OK):
             raise SaveError(f"{target.name} is read-only: specify another folder, or change its permissions.")
     except OSError as error:
-        raise _refused(target, error) from None
+        raise not_written(target.name[:80], error) from None
 
 
 def put_in_place(ready: Path, target: Path, kind: str, earlier: Earlier = none_earlier) -> None:
@@ -265,8 +265,3 @@ def _resolved(path: str | Path) -> Path:
         return Path(path).expanduser().resolve()
     except (OSError, RuntimeError, ValueError) as error:
         raise SaveError(f"{str(path)[:200]} cannot be written: {error}. Specify another folder.") from None
-
-
-def _refused(target: Path, error: OSError) -> SaveError:
-    reason = error.strerror or error
-    return SaveError(f"{target.name[:80]} cannot be written ({reason}): free space, or specify another folder.")

@@ -4,6 +4,7 @@ Its links stay links, and its permissions stay. A pipe or a device gets the byte
 """
 
 import contextlib
+import errno
 import io
 import os
 import re
@@ -159,5 +160,16 @@ def _settle(path: Path, file: IO[bytes], earlier: os.stat_result | None) -> None
 
 
 def _refused(path: Path, error: Exception) -> SaveError:
+    return not_written(str(path), error)
+
+
+def not_written(name: str, error: Exception) -> SaveError:
+    """What to do about an error of the disk: a full one needs room, any other another place."""
     reason = getattr(error, "strerror", None) or error
-    return SaveError(f"{path} cannot be written: {reason}. Choose another place.")
+    remedy = "Free space, or choose another place." if no_room(error) else "Choose another place."
+    return SaveError(f"{name} cannot be written: {reason}. {remedy}")
+
+
+def no_room(error: Exception) -> bool:
+    """Whether the disk is full, or a limit on it is reached."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -333,3 +333,33 @@ def test_two_processes_write_one_file(tmp_path: Path):
         time.sleep(0.01)
     assert [one.returncode for one in both] == [0, 0]
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_two_processes_write_one_folder(tmp_path: Path):
+    """Each exchange is whole: no reader finds files of both, and a writer that meets the other's exchange says so."""
+    program = """
+import sys
+from pathlib import Path
+from encoder import disk
+from encoder.errors import SaveError
+written = 0
+for _ in range(100):
+    try:
+        with disk.whole_folder(Path(sys.argv[1]), "a test") as place:
+            for name in "xyz":
+                disk.write_file(place / name, sys.argv[2])
+        written += 1
+    except SaveError as error:
+        assert "cannot be written" in str(error) or "stay" in str(error), error
+print(written)
+"""
+    folder = tmp_path / "folder"
+    both = [
+        subprocess.Popen([sys.executable, "-c", program, str(folder), one], cwd=ROOT, stdout=subprocess.PIPE)
+        for one in "ab"
+    ]
+    written = [int(one.communicate(timeout=120)[0]) for one in both]
+    assert [one.returncode for one in both] == [0, 0]
+    assert all(written)
+    assert len({(folder / name).read_text() for name in "xyz"}) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]

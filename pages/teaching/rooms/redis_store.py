@@ -26,7 +26,7 @@ from pages.teaching.rooms.store import (
 
 #: Seconds for one answer of Redis, and how often a lost connection is tried again.
 TIMEOUT, TRIES = 2.0, 2
-#: What the client's and our own reading make of bytes that are no answer of Redis.
+#: What the client's and our own reading make of bytes that are not an answer of Redis.
 NO_ANSWER = (ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError)
 
 
