@@ -13,9 +13,22 @@ const LINE_COLOUR = "#8877ff";
 
 export const MOST_TOKENS = 48; // that the picture of the model draws at once
 
-const normsOf = (x, nTokens) => {
+// The tokens that are drawn: all, or MOST_TOKENS of them from `first` on, or around the selected one.
+/** @returns {[number, number]} */
+export function windowAround(nTokens, query, first) {
+  if (nTokens <= MOST_TOKENS) return [0, nTokens];
+  const wanted = first ?? (query ?? 0) - MOST_TOKENS / 2;
+  const start = Math.min(Math.max(0, wanted), nTokens - MOST_TOKENS);
+  return [start, start + MOST_TOKENS];
+}
+
+// The rows of some tokens, of an array with a row for each of the nTokens.
+const rowsOf = (x, nTokens, [from, to]) => x.subarray(from * x.length / nTokens, to * x.length / nTokens);
+
+const normsOf = (x, nTokens, drawn) => {
   const width = x.length / nTokens;
-  return Float32Array.from({ length: nTokens }, (_, t) => norm(x.subarray(t * width, (t + 1) * width)));
+  const rows = rowsOf(x, nTokens, drawn);
+  return Float32Array.from({ length: drawn[1] - drawn[0] }, (_, t) => norm(rows.subarray(t * width, (t + 1) * width)));
 };
 
 const joinedRows = (rows) => {
@@ -38,19 +51,23 @@ export function headOf(x, trace, encoder, head) {
 }
 
 // The forward pass with one layer and head opened. model: a Model; place: {layer, head, query, key}.
-export function modelPicture(model, trace, labels, { layer, head, query, key }, more) {
+export function modelPicture(model, trace, labels, { layer, head, query, key, first }, more) {
   const { encoder, about } = model;
   const { config } = encoder;
   const { nTokens: n } = trace;
+  const drawn = windowAround(n, query, first);
+  const [start, end] = drawn;
+  const count = end - start;
+  const inDrawn = (at) => at === null || at < start || at >= end ? null : at - start;
   const open = trace.layers[layer];
   const shown = config.final_norm ? [trace.output] : [];
   const stream = [trace.embedding, ...trace.layers.flatMap((one) => [one.afterAttention, one.afterFfn]), ...shown];
   const names = trace.layers.flatMap((_, at) => [`layers.${at}.after_attention`, `layers.${at}.after_ffn`]);
   const scores = open.scores[head].map((score) => Math.max(score, -3.4028234663852886e38));
-  const rows = Array.from({ length: n }, (_, t) => scores.subarray(t * n, (t + 1) * n));
+  const rows = Array.from({ length: count }, (_, t) => scores.subarray((start + t) * n, (start + t + 1) * n));
   const tops = rows.map((row) => row.reduce((most, score) => Math.max(most, score), -Infinity));
-  const neurons = Array.from({ length: n }, (_, t) => {
-    const hidden = open.hidden.subarray(t * config.d_ffn, (t + 1) * config.d_ffn);
+  const neurons = Array.from({ length: count }, (_, t) => {
+    const hidden = open.hidden.subarray((start + t) * config.d_ffn, (start + t + 1) * config.d_ffn);
     return largest(hidden.map(Math.abs), NEURONS).map((at) => [at, hidden[at]]);
   });
   const isText = !config.patches;
@@ -60,22 +77,22 @@ export function modelPicture(model, trace, labels, { layer, head, query, key }, 
       if (query === null || query === t) received[j] += open.pattern[head][t * n + j] / (query === null ? n : 1);
     }
   }
-  const pixels = ROWS.find(([most]) => n <= most)[1];
+  const pixels = ROWS.find(([most]) => count <= most)[1];
   const norms = ["norm-attention", "norm-ffn", ...(config.final_norm ? ["final"] : [])];
   /** @type {ModelHeader} */
   const header = {
-    labels,
-    first: 0,
+    labels: labels.slice(start, end),
+    first: start,
     count: n,
-    asked: null,
+    asked: first,
     row: pixels,
     layers: config.n_layers,
     heads: config.n_heads,
     layer,
     head,
-    query: query ?? null,
-    key: key ?? null,
-    special: isText ? [...new Set([labels[0], labels[n - 1]])] : [],
+    query: inDrawn(query),
+    key: inDrawn(key),
+    special: isText ? [...new Set([0, n - 1].filter((at) => inDrawn(at) !== null).map((at) => labels[at]))] : [],
     sublayers: ["attention", "ffn"],
     norm: trace.placement,
     norms,
@@ -97,42 +114,52 @@ export function modelPicture(model, trace, labels, { layer, head, query, key }, 
     ...more.header,
   };
   const vector = (data, ...shape) => ({ data, shape: shape.length ? shape : [data.length] });
+  const lengths = (x) => normsOf(x, n, drawn);
+  const square = (whole) =>
+    joinedRows(Array.from({ length: count }, (_, t) => whole.subarray((start + t) * n + start, (start + t) * n + end)));
+  const weights = square(open.pattern[head]);
   /** @type {Record<string, { data: any, shape: number[] }>} */
   const arrays = {
-    tokens: vector(normsOf(trace.tokens, n)),
-    ...(trace.positions ? { positions: vector(normsOf(trace.positions, n)) } : {}),
-    stream: vector(joinedRows(stream.map((x) => normsOf(x, n))), stream.length, n),
+    tokens: vector(lengths(trace.tokens)),
+    ...(trace.positions ? { positions: vector(lengths(trace.positions)) } : {}),
+    stream: vector(joinedRows(stream.map(lengths)), stream.length, count),
     updates: vector(
-      joinedRows(trace.layers.flatMap((one) => [normsOf(one.addedByAttention, n), normsOf(one.addedByFfn, n)])),
+      joinedRows(trace.layers.flatMap((one) => [lengths(one.addedByAttention), lengths(one.addedByFfn)])),
       config.n_layers,
       2,
-      n,
+      count,
     ),
-    q: vector(headOf(open.q, trace, encoder, head), n, config.d_head),
-    k: vector(headOf(open.k, trace, encoder, head), n, config.d_head),
-    scores: vector(joinedRows(rows), n, n),
-    weights: vector(open.pattern[head], n, n),
-    rest: vector(new Float32Array(n)),
+    q: vector(rowsOf(headOf(open.q, trace, encoder, head), n, drawn), count, config.d_head),
+    k: vector(rowsOf(headOf(open.k, trace, encoder, head), n, drawn), count, config.d_head),
+    scores: vector(square(scores), count, count),
+    weights: vector(weights, count, count),
+    rest: vector(restOf(weights, count, n)),
     largest: vector(Float32Array.from(tops)),
     total: vector(Float32Array.from(rows, (row, t) => row.reduce((sum, one) => sum + Math.exp(one - tops[t]), 0))),
-    neurons: vector(Int32Array.from(neurons.flat(), ([at]) => at), n, NEURONS),
-    hidden: vector(Float32Array.from(neurons.flat(), ([, value]) => value), n, NEURONS),
-    maps: vector(smallMaps([open]), config.n_heads, n, n),
+    neurons: vector(Int32Array.from(neurons.flat(), ([at]) => at), count, NEURONS),
+    hidden: vector(Float32Array.from(neurons.flat(), ([, value]) => value), count, NEURONS),
+    maps: vector(bytesOf(joinedRows(open.pattern.map(square))), config.n_heads, count, count),
     received: vector(received),
   };
   if (isText) {
-    arrays.shares = vector(poolingShares(about.pooling, n));
+    arrays.shares = vector(poolingShares(about.pooling, n).slice(start, end));
     arrays.vector = vector(sentenceVector(trace, about.pooling));
   }
-  return { kind: "model_picture", header, arrays, height: AROUND + pixels * n };
+  return { kind: "model_picture", header, arrays, height: AROUND + pixels * count };
 }
 
-// Weights of all heads of these layers as bytes.
-const smallMaps = (layers) =>
-  Uint8Array.from(
-    joinedRows(layers.flatMap(({ pattern }) => pattern)),
-    (weight) => Math.round(255 * Math.min(1, Math.max(0, weight))),
+// The weight of each row's keys outside the window; none without one, where float32 would leave a rest of rounding.
+const restOf = (weights, count, nTokens) =>
+  Float32Array.from(
+    { length: count },
+    (_, t) =>
+      count === nTokens ? 0 : 1 - weights.subarray(t * count, (t + 1) * count).reduce((sum, one) => sum + one, 0),
   );
+
+const bytesOf = (weights) => Uint8Array.from(weights, (weight) => Math.round(255 * Math.min(1, Math.max(0, weight))));
+
+// Weights of all heads of these layers as bytes.
+const smallMaps = (layers) => bytesOf(joinedRows(layers.flatMap(({ pattern }) => pattern)));
 
 // All heads as small maps. colours: [256 x 3] bytes.
 export function gridPicture(model, trace, { layer, head }, colours) {

@@ -22,7 +22,7 @@ function readAddress() {
   const query = new URLSearchParams(location.search);
   const named = query.get("model");
   return {
-    model: named in site.models ? named : page === "digit" ? "digits-pre" : "twin-pre",
+    model: named !== null && Object.hasOwn(site.models, named) ? named : page === "digit" ? "digits-pre" : "twin-pre",
     text: query.get("text") ?? (page === "predict" ? site.hidden : site.example),
     layer: number(query.get("layer")) ?? 0,
     head: number(query.get("head")) ?? 0,
@@ -36,6 +36,7 @@ function readAddress() {
     part: "",
     component: null,
     neuron: null,
+    first: null,
     hand: query.get("hand") ?? "",
     image: page === "digit" ? (digitOf(query.get("image")) ? query.get("image") : Object.values(site.digits)[3]) : null,
   };
@@ -86,6 +87,7 @@ function ask() {
     worker = new Worker(site.worker);
     worker.addEventListener("message", answered);
   }
+  document.body.ariaBusy = "true";
   worker.postMessage({ id: asked, page, state: { ...state, ...imageOf(state) }, site });
 }
 
@@ -103,7 +105,7 @@ function imageOf({ image }) {
   return { pixels, given: { uri: canvas.toDataURL(), smooth: false, rows: 4, columns: 4, before: 1 } };
 }
 
-function answered({ data: { id, progress, error, blocks, words, classes, note } }) {
+function answered({ data: { id, progress, error, blocks, words, classes } }) {
   const status = document.getElementById("status");
   if (progress) {
     status.textContent = progress.share && progress.share < 1
@@ -112,7 +114,8 @@ function answered({ data: { id, progress, error, blocks, words, classes, note } 
     return;
   }
   if (id !== asked) return; // the reader has asked for something newer
-  status.textContent = error ?? `${site.models[state.model].note} ${note}`.trim();
+  document.body.ariaBusy = "false";
+  status.textContent = error ?? site.models[state.model].note;
   if (error) return;
   for (const { place, kind, height, block } of blocks) draw(place, kind, height, block);
   document.getElementById("said").replaceChildren(...answers(words, classes));
@@ -158,7 +161,7 @@ function answers(words, classes) {
 
 // ---- What a reader does in a picture ----
 
-const EVENT_CHOICES = ["layer", "head", "part", "component", "neuron"];
+const EVENT_CHOICES = ["layer", "head", "part", "component", "neuron", "first"];
 
 function heard(name, event) {
   const values = Object.fromEntries(EVENT_CHOICES.filter((one) => one in event).map((one) => [one, event[one]]));
@@ -191,7 +194,7 @@ function fill() {
 for (const control of controls) {
   control.addEventListener("change", () => {
     const { name } = control.dataset;
-    change({ [name]: control.value, ...(name === "text" ? { i: null, j: null } : {}) }, { isNew: true });
+    change({ [name]: control.value, ...(name === "text" ? { i: null, j: null, first: null } : {}) }, { isNew: true });
   });
 }
 document.querySelector("textarea")?.addEventListener("keydown", (event) => {
@@ -201,7 +204,7 @@ document.querySelector("textarea")?.addEventListener("keydown", (event) => {
 });
 for (const example of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-example]"))) {
   example.addEventListener("click", () => {
-    change({ text: example.dataset.example, i: null, j: null }, { isNew: true });
+    change({ text: example.dataset.example, i: null, j: null, first: null }, { isNew: true });
     fill();
   });
 }

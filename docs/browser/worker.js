@@ -4,7 +4,7 @@ import { classes, cosine, hiddenWord, largest, sentenceVector } from "./engine/h
 import { fetched, Model } from "./model.js";
 import { pack } from "./pack.js";
 import { partsOf } from "./parts.js";
-import { gridPicture, linesPicture, mapPicture, modelPicture, MOST_TOKENS, textPicture } from "./pictures.js";
+import { gridPicture, linesPicture, mapPicture, modelPicture, textPicture } from "./pictures.js";
 
 const models = new Map(); // name -> promise of a Model
 const MOST_WORDS = 8;
@@ -57,14 +57,12 @@ async function pictures({ page, state, site }) {
     made.post = await curvesOf("twin-post", state, site);
   } else made.model = await wholePicture(used, trace, tokens, place, state, found, run);
   const words = page === "predict" && used.about.mlm_head ? await hiddenWords(used, trace, tokens) : [];
-  const isCut = !state.pixels && tokens.length >= MOST_TOKENS && page === "model";
   return {
     made,
     words,
     classes: found,
     place,
     labels,
-    note: isCut ? `The first ${MOST_TOKENS} tokens are drawn.` : "",
   };
 }
 
@@ -143,14 +141,15 @@ async function hiddenWords(used, trace, tokens) {
   });
 }
 
-// The selected layer, head and tokens, inside this model and text.
-function placeOf({ layer, head, i, j }, { n_layers: nLayers, n_heads: nHeads }, nTokens) {
+// The selected layer, head and tokens, inside this model and text, and the first token that is drawn, if one is chosen.
+function placeOf({ layer, head, i, j, first }, { n_layers: nLayers, n_heads: nHeads }, nTokens) {
   const inside = (value, count) => value === null || value >= count ? null : value;
   return {
     layer: Math.min(layer, nLayers - 1),
     head: Math.min(head, nHeads - 1),
     query: inside(i, nTokens),
     key: inside(j, nTokens),
+    first,
   };
 }
 

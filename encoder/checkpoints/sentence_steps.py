@@ -123,6 +123,8 @@ def read_step(
         with unfilled():
             read = STEP_MODULES[module.kind]
             step = read_code(module, level, most) if read is read_code else read(module, level)
+    except LoadError:
+        raise
     except (KeyError, TypeError, ValueError, ConfigError) as error:
         what = "linear map" if module.kind == "Dense" else module.kind
         raise LoadError(

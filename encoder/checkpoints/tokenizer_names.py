@@ -34,7 +34,7 @@ _CLASSES = {
 #: model_type -> its class, without "Fast". Other families take tokenizer.json as it is.
 OF_MODELS = {model: name for name, models in _CLASSES.items() for model in models.split()}
 #: model_types whose class comes before the one that tokenizer_config.json names.
-FOLLOWS_MODEL = ("modernbert", "modernbert-decoder", "qwen2", "siglip2")
+FOLLOWS_MODEL = ("modernbert", "modernbert-decoder", "phi3", "qwen2", "siglip2")
 #: Classes that make a tokenizer of their own, and are not built here.
 OTHERS = frozenset(
     """

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import http.server
+import random
+import re
 import threading
 from collections.abc import Iterator
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -149,3 +152,51 @@ def test_a_second_visit_needs_no_network(browser: Browser, site: str) -> None:
     page.goto(f"{site}heads/")
     expect(page.locator("#head .heatmaplayer image")).to_have_count(1)
     context.close()
+
+
+#: Values that an address may have and no link of the site has.
+STRANGE = [
+    "", "0", "-1", "1e9", "99999", "nan", "0.5", "abc", "0,1", "L2H3", "toString", "__proto__", "constructor",
+    "<img src=x onerror=alert(1)>", "javascript:alert(1)", "\0", "\ud55c\uad6d\uc5b4 e\u0301 \U0001f600", "[MASK] [SEP]",
+    "x" * 3_000, "word " * 400,
+]  # fmt: skip
+NAMES = ("model", "text", "layer", "head", "i", "j", "norm", "view", "image", "hand")
+
+
+#: What a sentence for a reader does not have.
+NO_SENTENCE = re.compile(r"\b(undefined|null|NaN|\w*Error)\b")
+
+
+@pytest.mark.slow("ten addresses for each page")
+@pytest.mark.parametrize("folder", [one.folder for one in pages() if one.folder not in ("lessons", "glossary")])
+def test_a_strange_address_opens_a_page_that_works(visitor: Page, site: str, folder: str) -> None:
+    """The page computes or says what is wrong; nothing of the address becomes a part of the page."""
+    chance = random.Random(folder)
+    visitor.on("dialog", lambda dialog: pytest.fail(f"a script of the address ran: {dialog.message}"))
+    for name in NAMES:
+        query = {name: chance.choice(STRANGE), chance.choice(NAMES): chance.choice(STRANGE)}
+        visitor.goto(f"{site}{folder}{'/' if folder else ''}?{urlencode(query)}")
+        if folder == "by_hand":
+            expect(visitor.locator(".enc-hand-math").first).to_be_visible()
+        else:
+            expect(visitor.locator("body"), str(query)).to_have_attribute("aria-busy", "false")
+            said = visitor.locator("#status").inner_text()
+            assert not NO_SENTENCE.search(said), (query, said)
+        assert visitor.locator("img[src=x]").count() == 0, query
+
+
+@pytest.mark.slow("another part of the same site")
+def test_a_long_text_is_drawn_in_parts(visitor: Page, site: str) -> None:
+    """The numbers are those of the whole text, wherever the window is."""
+    text = " ".join(f"{one} river" for one in range(60))
+    trace = encoder.load("twin-pre").trace(text)
+    assert trace.n_tokens > 100
+    visitor.goto(f"{site}?{urlencode({'text': text})}")
+    strip = visitor.get_by_label("Window of the whole input")
+    expect(strip).to_have_attribute("aria-valuetext", re.compile(rf"of {trace.n_tokens}$"))
+    strip.focus()
+    strip.press("End")
+    expect(strip).to_have_attribute("aria-valuetext", re.compile(rf"to {trace.n_tokens - 1} of {trace.n_tokens}$"))
+    expect(visitor.locator(".enc-model-names text").last).to_have_text("[SEP]")
+    norm = three_digits(float(encoder.load("twin-pre").embed(text).norm()))
+    expect(visitor.locator(".enc-model-end")).to_contain_text(f"length {norm}")

@@ -174,8 +174,13 @@ DENSE = {"in_features": 40, "out_features": 23, "bias": True, "activation_functi
         ((("Transformer", "0_T"), ("Pooling", "1_Pooling")), {}, "No folder '0_T'"),
         (
             (*USUAL, ("Dense", "2_Dense")),
+            {"2_Dense/config.json": {**DENSE, "activation_function": "torch.nn.Softshrink"}},
+            "activation_function='Softshrink'.* Identity, Tanh, ReLU, GELU",
+        ),
+        (
+            (*USUAL, ("Dense", "2_Dense")),
             {"2_Dense/config.json": {**DENSE, "activation_function": "os.system"}},
-            "activation_function='system'.* Identity, Tanh, ReLU, GELU",
+            "^2_Dense has activation_function='os.system'.* torch.nn.ReLU, or choose another checkpoint.$",
         ),
         (
             (*USUAL, ("Dense", "2_Dense")),

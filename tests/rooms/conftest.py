@@ -38,6 +38,8 @@ class RedisServer:
             self.folder,
             "--appendonly",
             "yes",
+            "--appendfsync",
+            "always",  # as `encoderscope serve` starts it: what is confirmed survives a crash
             "--save",
             "",
         ]
