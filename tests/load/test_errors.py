@@ -289,7 +289,7 @@ def test_a_config_that_belongs_to_other_weights(field: str, value: int, folder: 
 
 
 UNSUPPORTED = [
-    ("bert", "model_type", "bloom"),
+    ("bert", "model_type", "reformer"),
     ("bert", "model_type", "xlnet"),
     ("bert", "model_type", None),
     ("bert", "model_type", ["bert"]),
