@@ -80,6 +80,7 @@ DIAGNOSES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
 }
 
 
+@pytest.mark.sample(4, "the same three ways for another fault")
 @pytest.mark.parametrize("case", DIAGNOSES)
 def test_vectors_have_the_verdict_of_the_engine_and_the_command_line(
     case: str, vectors_root: Path, capsys: pytest.CaptureFixture[str]

@@ -97,6 +97,7 @@ PLACES = """() => {
 }"""
 
 
+@pytest.mark.slow("another way into the same bar")
 def test_the_bar_by_keys_and_the_place_of_a_title_that_it_opens(visit: Callable[..., Page]) -> None:
     page = visit("/positions")
     the_title_of_the_classroom_keeps_its_place(page)

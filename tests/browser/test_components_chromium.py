@@ -252,6 +252,7 @@ def test_the_keyboard_alone_selects_a_cell_and_says_where_it_is(show: Callable[[
     expect(page.locator(".enc-cursor").first).not_to_be_visible()
 
 
+@pytest.mark.slow("another way into the same component")
 def test_a_zoom_is_sent_and_survives_a_selection(show: Callable[[str], Page]) -> None:
     page = show("plot")
     plot = drawn_map(page)
@@ -278,6 +279,7 @@ def test_a_zoom_is_sent_and_survives_a_selection(show: Callable[[str], Page]) ->
     expect(page.locator(".enc-plot .xtick")).to_have_count(whole)
 
 
+@pytest.mark.slow("another way into the same component")
 def test_zooming_by_keyboard(show: Callable[[str], Page]) -> None:
     page = show("plot")
     drawn_map(page).focus()
@@ -289,6 +291,7 @@ def test_zooming_by_keyboard(show: Callable[[str], Page]) -> None:
     wait_window(page, "=== null")
 
 
+@pytest.mark.slow("another way into the same component")
 def test_a_point_of_another_trace(show: Callable[[str], Page]) -> None:
     page = show("points")
     points = page.locator(".enc-plot .point")
@@ -308,6 +311,7 @@ def test_a_point_of_another_trace(show: Callable[[str], Page]) -> None:
     assert wait_heard(page, 2)[-1] == expected | {"point": 2, "x": 2, "y": 1}
 
 
+@pytest.mark.slow("another way into the same component")
 def test_what_happens_on_a_chart_without_a_listener_stays_in_the_browser(show: Callable[[str], Page]) -> None:
     page = show("unheard")
     listed, bare = (page.locator(f".st-key-{key} .enc-plot") for key in ("points", "bare"))
@@ -467,6 +471,7 @@ def test_the_outline_moves_before_python_answers(show: Callable[[str], Page]) ->
     wait_heard(page, 1)
 
 
+@pytest.mark.slow("another way into the same component")
 def test_a_sorted_grid_is_walked_in_its_order(show: Callable[[str], Page]) -> None:
     page = show("sorted")
     canvas = page.locator('canvas[aria-roledescription="grid of attention maps"]')
@@ -519,6 +524,7 @@ def numbers(page: Page, side: str) -> list[float]:
     return [float(text) for text in page.locator(f".enc-lines-{side} u").all_text_contents()]
 
 
+@pytest.mark.slow("another way into the same component")
 def test_selected_tokens_are_summed_and_sent(show: Callable[[str], Page]) -> None:
     page = show("lines")
     weights = told(page)["weights"]
@@ -555,6 +561,7 @@ def test_a_selection_shows_at_once(show: Callable[[str], Page]) -> None:
     assert sums == pytest.approx(expected, rel=6e-3)
 
 
+@pytest.mark.slow("another way into the same component")
 def test_lines_by_keyboard(show: Callable[[str], Page]) -> None:
     page = show("lines")
     page.locator('[aria-roledescription="attention as lines"]').focus()
@@ -570,6 +577,7 @@ def test_lines_by_keyboard(show: Callable[[str], Page]) -> None:
     ]
 
 
+@pytest.mark.slow("another way into the same component")
 def test_lines_between_other_tokens_than_themselves(show: Callable[[str], Page]) -> None:
     page = show("pair")
     weights = told(page)["weights"][0]
@@ -622,6 +630,7 @@ def test_a_text_is_shaded_by_the_unit_under_the_pointer_or_the_selected_ones(sho
     assert unit.nth(6).text_content() == "<b>mat</b>"
 
 
+@pytest.mark.slow("another way into the same component")
 def test_a_text_by_keyboard_in_both_directions_of_writing(show: Callable[[str], Page]) -> None:
     page = show("text")
     body = page.locator('[aria-roledescription="text shaded by attention"]')
@@ -686,7 +695,7 @@ def check_fit(page: Page, width: int) -> None:
     )
 
 
-@pytest.mark.sample(3, "the same for another component")
+@pytest.mark.slow("another way into the same component")
 @pytest.mark.parametrize("name", SHOWS)
 def test_it_follows_theme_and_window_and_leaves_nothing_behind(show: Callable[[str], Page], name: str) -> None:
     page = show(name)

@@ -56,6 +56,7 @@ def fetched(page: Page, part: Locator, name: str) -> Download:
     return waiting.value
 
 
+@pytest.mark.slow("another form of the same export")
 def test_a_comparison_is_clicked_and_exported(visit: Callable[..., Page], tmp_path: Path) -> None:
     page = visit(f"/heads?view=beside&compare=sentences&layer=1&head=8&text={quote(RIVER)}&text_b={quote(MONEY)}")
     maps = page.locator(MAP)
@@ -133,7 +134,7 @@ FAINTEST = 1 / 255
 WORDS = "the cat sat on the mat and looked at the dog while it rained outside ,".split()
 
 
-@pytest.mark.sample(2, "the same with a long text")
+@pytest.mark.slow("another form of the same export")
 @pytest.mark.parametrize("n_tokens", [8, 128])
 def test_lines_and_text_open_without_a_server_or_a_network(browser: Browser, n_tokens: int, tmp_path: Path) -> None:
     model = encoder.load("minilm", device="cpu")
@@ -242,6 +243,7 @@ def answers(page: Page, token: Locator, verb: str) -> None:
     expect(page.locator(".enc-selected")).to_have_count(0)
 
 
+@pytest.mark.slow("another form of the same export")
 def test_a_long_text_keeps_its_selection_in_a_report(browser: Browser, tmp_path: Path) -> None:
     """Its weights are not in the file, so nothing could shade another selection."""
     model = encoder.build(
@@ -263,6 +265,7 @@ def test_a_long_text_keeps_its_selection_in_a_report(browser: Browser, tmp_path:
     page.close()
 
 
+@pytest.mark.slow("another form of the same export")
 def test_a_notebooks_frame_is_as_high_as_its_picture(browser: Browser) -> None:
     model = encoder.load("minilm", device="cpu")
     trace = model.trace("The cat sat on the mat.")

@@ -1,6 +1,6 @@
 """Every family in Chromium: a tiny random checkpoint of each, made by transformers, on the pages that accept its input.
 
-The fast tier opens one page with some families, another page for the next one; the slow tier every page with every one.
+All of it is in the slow tier; tests/pages opens pages with models of each kind without a browser.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ JOINTS = ("clip", "metaclip2", "siglip", "siglip2")
 ERRORS = '[data-testid="stAlertContentError"], [data-testid="stException"], .katex-error'
 #: Whether a field above the page shows this model.
 SHOWN = """() => [...document.querySelectorAll(".stMain input")].some(one => one.value === "SOURCE")"""
-#: Of so many families the fast tier opens one: all together take two minutes, and each test of `load/` opens all.
-OF = 16
 
 
 def folder_of(name: str) -> str:
@@ -59,15 +57,13 @@ class Families:
 
 @pytest.fixture(scope="module")
 def families(
-    request: pytest.FixtureRequest,
     serve: Callable[..., contextlib.AbstractContextManager[Server]],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Families]:
-    """One of so many families as the test asks for."""
     from tests.load import every_family, joints  # torch takes seconds in each process
 
     root = tmp_path_factory.mktemp("families")
-    chosen = (*every_family.ALL, *JOINTS)[:: request.param]
+    chosen = (*every_family.ALL, *JOINTS)
     for name in chosen:
         if name in JOINTS:
             joints.write(joints.model_of(name), root / name, name)
@@ -78,29 +74,28 @@ def families(
         yield Families(server, chosen, frozenset((*every_family.TEXTS, *JOINTS)) & {*chosen})
 
 
-def opened(page: Page, folder: str, name: str, *, deep: bool) -> list[str]:
-    """Open a page with a checkpoint: what it says went wrong. deep: with its closed parts open."""
+def opened(page: Page, folder: str, name: str) -> list[str]:
+    """Open a page with a checkpoint, and its closed parts: what it says went wrong."""
     source = folder_of(name)
-    values = {**INPUT, "source": source, **(PARTS.get(folder, {}) if deep else {})}
+    values = {**INPUT, "source": source, **PARTS.get(folder, {})}
     go(page, f"{PAGES[folder]}?{urlencode(values)}", wait_for=SHOWN.replace("SOURCE", source))
-    if deep:
-        page.evaluate(OPEN_ALL)
-        page.wait_for_timeout(250)
-        settle(page)
+    page.evaluate(OPEN_ALL)
+    page.wait_for_timeout(250)
+    settle(page)
     found = page.locator(ERRORS).all_inner_texts()
     if query(page).get("model") != "other":
         found.append("another model stands in")
     return found
 
 
-def visited(browser: Browser, server: Server, visits: list[tuple[str, str]], *, deep: bool) -> None:
+def visited(browser: Browser, server: Server, visits: list[tuple[str, str]]) -> None:
     """Fails if a page has an error, the console or the server's log a line, or a request goes elsewhere."""
     before, tab, found = len(server.log()), Tab(browser, server.url, {}), []
     tab.page.set_viewport_size({"width": 1280, "height": 720})
     tab.page.goto(f"{server.url}/glossary")
     settle(tab.page)
     for name, folder in visits:
-        said = opened(tab.page, folder, name, deep=deep) + tab.complaints
+        said = opened(tab.page, folder, name) + tab.complaints
         found += [f"{folder} with {name}: {one}" for one in said]
         tab.complaints.clear()
     tab.context.close()
@@ -108,18 +103,8 @@ def visited(browser: Browser, server: Server, visits: list[tuple[str, str]], *, 
     assert not server.log()[before:]
 
 
-@pytest.mark.parametrize("families", [OF], indirect=True)
-def test_a_family_opens_on_each_page(browser: Browser, families: Families) -> None:
-    visits = []
-    for number, name in enumerate(families.names):
-        pages = families.pages_of(name)
-        visits.append((name, pages[number % len(pages)]))
-    visited(browser, families.server, visits, deep=False)
-
-
 @pytest.mark.slow("opens every page with each of the families")
-@pytest.mark.parametrize("families", [1], indirect=True)
 @pytest.mark.parametrize("folder", PAGES)
 def test_every_page_opens_with_each_family(browser: Browser, families: Families, folder: str) -> None:
     visits = [(name, folder) for name in families.names if folder in families.pages_of(name)]
-    visited(browser, families.server, visits, deep=True)
+    visited(browser, families.server, visits)

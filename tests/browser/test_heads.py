@@ -174,7 +174,7 @@ BADLY_PLACED = """() => {
 }"""
 
 
-@pytest.mark.sample(4, "the same views of longer texts, on other screens")
+@pytest.mark.slow("another view of the same page")
 @pytest.mark.parametrize(
     ("n_tokens", "width", "height", "dark"),
     [(3, 1280, 720, False), (8, 390, 844, True), (64, 1280, 720, True), (128, 1400, 900, False)],
@@ -310,6 +310,7 @@ def click_head(page: Page, layer: int, head: int) -> None:
     place.click(position={"x": 26 + (head + 0.4) * step_x, "y": 18 + (layer + 0.4) * step_y})
 
 
+@pytest.mark.slow("another view of the same page")
 def test_a_head_of_a_short_text_is_drawn_before_the_server_answers(visit: Callable[..., Page]) -> None:
     trace = encoder.load("minilm").trace(CAT)
 

@@ -30,7 +30,7 @@ def written(folder: Path, sections: Iterable[Section]) -> Path:
     return file
 
 
-@pytest.mark.sample(2, "the same on other paper")
+@pytest.mark.slow("another form of the same lesson")
 @pytest.mark.parametrize("paper", ["A4", "Letter"])
 def test_the_worksheet_is_one_page(browser: Browser, tmp_path: Path, paper: str) -> None:
     import_params()
@@ -43,6 +43,7 @@ def test_the_worksheet_is_one_page(browser: Browser, tmp_path: Path, paper: str)
     page.close()
 
 
+@pytest.mark.slow("another form of the same lesson")
 def test_an_open_part_stays_in_a_narrow_window(browser: Browser, tmp_path: Path) -> None:
     import_params()
     lesson = library.find("03b-from-weight-to-output")

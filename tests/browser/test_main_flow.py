@@ -102,6 +102,7 @@ def test_the_keyboard_alone_opens_a_head_and_selects_a_cell(visit: Callable[...,
     page.wait_for_function("() => !new URL(location).searchParams.has('i')")
 
 
+@pytest.mark.slow("another way through the same pages")
 def test_the_view_is_kept_from_page_to_page_and_on_the_way_back(visit: Callable[..., Page]) -> None:
     page = visit("/?layer=3&head=4&i=2&special=zero")
     open_page(page, "Norms")
@@ -200,6 +201,7 @@ def test_one_back_undoes_one_control_from_a_bare_address(
         expect(page.locator(CHOSEN)).to_have_text(before)
 
 
+@pytest.mark.slow("another way through the same pages")
 def test_a_click_is_one_step_of_the_history(visit: Callable[..., Page]) -> None:
     page = visit("/heads?text=one+two+three&layer=1&head=4&i=2&j=1")
     before = page.evaluate("history.length")

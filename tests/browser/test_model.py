@@ -175,7 +175,7 @@ def test_a_component_is_chosen_and_the_check_shows_both_numbers(visit: Callable[
     wait_for_query(page, scaled="0")
 
 
-@pytest.mark.sample(3, "another former address")
+@pytest.mark.slow("another part of the same page")
 @pytest.mark.parametrize(
     ("address", "part"),
     [
@@ -194,6 +194,7 @@ def test_a_former_address_opens_the_same_part(visit: Callable[..., Page], addres
     page.locator(".enc-model[data-opened='']").wait_for()
 
 
+@pytest.mark.slow("another part of the same page")
 def test_another_norm_placement_keeps_head_and_tokens(visit: Callable[..., Page]) -> None:
     page = visit("/?start=1", reduced_motion="reduce")
     answer = page.locator(".stMain p", has_text=re.compile("^In L"))
@@ -339,6 +340,7 @@ def test_values_arrive_and_the_step_waits_for_the_reader(visit: Callable[..., Pa
     expect(dots).to_have_count(0)
 
 
+@pytest.mark.slow("another part of the same page")
 def test_an_open_part_leaves_the_parts_of_attention_visible(visit: Callable[..., Page]) -> None:
     page = visit("/?start=1&text=one+two+three&layer=0&i=1&step=softmax", width=1366, height=768)
     for layer in ("0", "3", "5"):
@@ -413,6 +415,7 @@ def test_the_picture_and_its_open_part_are_shown_in_large_type(visit: Callable[.
     page.wait_for_function(f"() => !({TYPE})().length")
 
 
+@pytest.mark.slow("another part of the same page")
 def test_a_long_text_survives_a_reload(visit: Callable[..., Page]) -> None:
     page = visit("/heads")
     text = "attention is all you need " * 200

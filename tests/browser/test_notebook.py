@@ -106,6 +106,7 @@ def test_clicks_in_a_notebook_open_what_the_kernel_computes(tab: Page) -> None:
     expect(tab.locator(".enc-root")).to_have_count(0)
 
 
+@pytest.mark.slow("another part of the same notebook")
 def test_an_update_between_press_and_release_loses_no_click(tab: Page) -> None:
     trace = encoder.load("minilm", device="cpu").trace(TEXT)
     widget = encoder.show(trace, layer=3, head=1)
@@ -168,6 +169,7 @@ def test_a_map_is_a_widget(tab: Page) -> None:
     assert (widget.query, widget.key) == (4, 2)
 
 
+@pytest.mark.slow("another part of the same notebook")
 def test_a_saved_file_opens_other_layers_offline(tab: Page, tmp_path: Path) -> None:
     trace = encoder.load("minilm", device="cpu").trace(TEXT)
     file = trace.save_html(tmp_path / "model.html", 3, 1, query=10, model="all-MiniLM-L6-v2")
@@ -183,6 +185,7 @@ def test_a_saved_file_opens_other_layers_offline(tab: Page, tmp_path: Path) -> N
     expect(tab.locator(".enc-model-names text.enc-on")).to_have_text(re.compile("tired"))
 
 
+@pytest.mark.slow("another part of the same notebook")
 def test_a_still_of_the_model_has_its_words_and_colours(tab: Page, tmp_path: Path) -> None:
     trace = encoder.load("minilm", device="cpu").trace(TEXT)
     tab.goto(trace.save_html(tmp_path / "model.html", 3, 1, query=10).as_uri())

@@ -74,6 +74,7 @@ def test_a_sentence_of_her_own_is_computed_in_the_browser(visitor: Page, site: s
     expect(visitor.locator(".enc-model-end")).to_contain_text(f"length {norm}")
 
 
+@pytest.mark.slow("another part of the same site")
 def test_the_norms_move_and_a_part_opens(visitor: Page, site: str) -> None:
     visitor.goto(f"{site}?text=The+cat+sat.&i=2&j=1")
     visitor.get_by_role("button", name="Pre-norm", exact=True).click()
@@ -137,6 +138,7 @@ def test_hidden_words_are_named(visitor: Page, site: str) -> None:
     expect(visitor.locator("#said li").first).to_contain_text(found.tokens[0])
 
 
+@pytest.mark.slow("another part of the same site")
 def test_a_second_visit_needs_no_network(browser: Browser, site: str) -> None:
     context = browser.new_context()
     page = context.new_page()
@@ -157,8 +159,8 @@ def test_a_second_visit_needs_no_network(browser: Browser, site: str) -> None:
 #: Values that an address may have and no link of the site has.
 STRANGE = [
     "", "0", "-1", "1e9", "99999", "nan", "0.5", "abc", "0,1", "L2H3", "toString", "__proto__", "constructor",
-    "<img src=x onerror=alert(1)>", "javascript:alert(1)", "\0", "\ud55c\uad6d\uc5b4 e\u0301 \U0001f600", "[MASK] [SEP]",
-    "x" * 3_000, "word " * 400,
+    "<img src=x onerror=alert(1)>", "javascript:alert(1)", "\0", "\ud55c\uad6d\uc5b4 e\u0301 \U0001f600",
+    "[MASK] [SEP]", "x" * 3_000, "word " * 400,
 ]  # fmt: skip
 NAMES = ("model", "text", "layer", "head", "i", "j", "norm", "view", "image", "hand")
 

@@ -92,7 +92,7 @@ def together(desk: Page, *others: Page) -> None:
         settle(page)
 
 
-@pytest.mark.sample(7, "every question of another lesson, on a phone and on a wall")
+@pytest.mark.sample(21, "every question of another lesson, on a phone and on a wall")
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_question_and_its_options_are_in_the_window_and_no_page_tells_the_answer(
     visit: Callable[..., Page], name: str
@@ -125,6 +125,7 @@ def test_a_question_and_its_options_are_in_the_window_and_no_page_tells_the_answ
         wait_until_none(wall, SMALL)
 
 
+@pytest.mark.slow("a way of the stage that few use")
 def test_all_faces_are_accessible(visit: Callable[..., Page]) -> None:
     desk, wall, phone, _ = room(visit)
     begin(desk, "03-one-weight-by-hand")
@@ -149,7 +150,7 @@ def test_all_faces_are_accessible(visit: Callable[..., Page]) -> None:
         assert violations(page, rules) == []
 
 
-@pytest.mark.sample(7, "every step of another lesson")
+@pytest.mark.sample(21, "every step of another lesson")
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_step_fills_the_window(visit: Callable[..., Page], name: str) -> None:
     lesson = library.find(name)
@@ -169,6 +170,7 @@ def test_a_step_fills_the_window(visit: Callable[..., Page], name: str) -> None:
             wait_until_none(page, EMPTY)
 
 
+@pytest.mark.slow("a way of the stage that few use")
 @pytest.mark.parametrize("by", ["keyboard", "touch"])
 def test_a_query_is_aimed_by_hand(visit: Callable[..., Page], by: str) -> None:
     where = "/?lesson=03-one-weight-by-hand&lesson_step=8"

@@ -49,6 +49,7 @@ def test_pairs_and_components_state_the_sum_that_they_have(visit: Callable[..., 
     page.wait_for_url(re.compile("/heads"))
 
 
+@pytest.mark.slow("another part of the same page")
 def test_two_hits_a_miss_all_hits_and_the_map(visit: Callable[..., Page]) -> None:
     page = visit(f"/texts?query={QUERY}&explain=two", width=1366, height=768)
     expect(page.get_by_text(re.compile("^The selected text gains most by "))).to_be_visible()
@@ -61,6 +62,7 @@ def test_two_hits_a_miss_all_hits_and_the_map(visit: Callable[..., Page]) -> Non
     page.locator(".scatterlayer .trace path.point").first.wait_for()
 
 
+@pytest.mark.slow("another part of the same page")
 def test_places_of_a_long_text_on_a_phone(visit: Callable[..., Page]) -> None:
     page = visit(f"/texts?query={QUERY}&explain=long&similar_to={ROOMS}", width=390, height=844, dark=True)
     expect(page.get_by_text(re.compile("^Position Sensitivity Index: "))).to_be_visible()
@@ -81,6 +83,7 @@ def test_on_a_phone_the_words_of_the_first_hit_are_on_the_first_screen(visit: Ca
     check_width(page)
 
 
+@pytest.mark.slow("another part of the same page")
 def test_an_address_of_the_former_page_opens_it(visit: Callable[..., Page]) -> None:
     page = visit("/similarity?text=The+cat+sat&similar_to=A+kitten+rested&path_steps=8")
     page.wait_for_url(re.compile("/texts"))

@@ -12,7 +12,7 @@ from tests.diagnose.table import outcome
 
 
 @pytest.mark.filterwarnings("ignore")  # of transformers, about masks
-@pytest.mark.sample(12, "another generated pipeline")
+@pytest.mark.sample(50, "another generated pipeline")
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.id)
 def test_a_generated_pipeline_is_named(case: Case, tmp_path: Path):
     program = case.make(tmp_path)

@@ -84,6 +84,7 @@ def test_a_cell_says_what_it_is_where_no_tick_is_drawn(draw) -> None:
         page.mouse.move(0, 0)
 
 
+@pytest.mark.slow("another detail of the same drawing")
 def test_labels_are_thinned_evenly_and_the_selected_ones_are_there(draw) -> None:
     page = draw(figures.attention_heatmap(np.eye(150), LABELS, selected=(31, 77)))
     for axis, selected in (("x", "w77"), ("y", "w31")):
@@ -94,6 +95,7 @@ def test_labels_are_thinned_evenly_and_the_selected_ones_are_there(draw) -> None
         assert selected in page.locator(".annotation text").all_text_contents()
 
 
+@pytest.mark.slow("another detail of the same drawing")
 def test_zooming_in_names_every_token(draw) -> None:
     page = draw(figures.attention_heatmap(np.eye(150), LABELS))
     page.evaluate("Plotly.relayout('plot', {'xaxis.range': [39.5, 51.5], 'yaxis.range': [51.5, 39.5]})")
@@ -101,12 +103,14 @@ def test_zooming_in_names_every_token(draw) -> None:
     assert sorted(ticks(page, "y")) == LABELS[40:52]
 
 
+@pytest.mark.slow("another detail of the same drawing")
 def test_repeated_words_are_columns_of_their_own(draw) -> None:
     page = draw(figures.attention_heatmap(np.eye(3), ["the", "cat", "the"]))
     assert ticks(page, "x") == ["the (0)", "cat", "the (2)"]
     assert hover(page, 2, 0) == "the (2) attends to the (0): 0.00"
 
 
+@pytest.mark.slow("another detail of the same drawing")
 def test_a_window_of_a_text_lies_at_its_place(draw) -> None:
     weights = np.linspace(0, 1, 100).reshape(10, 10)
     page = draw(figures.attention_heatmap(weights, LABELS, row_offset=100, column_offset=20))
@@ -114,6 +118,7 @@ def test_a_window_of_a_text_lies_at_its_place(draw) -> None:
     assert hover(page, 103, 24).startswith("w103 attends to w24: 0.343")
 
 
+@pytest.mark.slow("another detail of the same drawing")
 @pytest.mark.parametrize("count", [10, 90])
 def test_a_part_of_a_long_text_names_its_tokens(draw, count: int) -> None:
     values = np.arange(count * 3, dtype=np.float32).reshape(count, 3)
@@ -130,12 +135,14 @@ def test_markup_in_tokens_is_text(draw) -> None:
     assert hover(page, 0, 1) == "<s> attends to <b>x</b>: 0.00"
 
 
+@pytest.mark.slow("another detail of the same drawing")
 def test_log_and_linear_maps_have_one_colour_bar_each(draw) -> None:
     for log in (False, True):
         page = draw(figures.attention_heatmap(np.eye(4), LABELS, log=log))
         assert page.locator(".colorbar").count() == 1
 
 
+@pytest.mark.slow("another detail of the same drawing")
 def test_the_titles_of_a_map_keep_clear_of_its_labels(draw) -> None:
     # An even number of tokens: no label lies in the middle, where plotly.js itself would push the title away from it.
     for count, log in ((4, False), (40, True)):
@@ -153,6 +160,7 @@ def test_the_titles_of_a_map_keep_clear_of_its_labels(draw) -> None:
         assert 4 <= beside <= 20
 
 
+@pytest.mark.slow("another detail of the same drawing")
 def test_every_bar_has_its_component(draw) -> None:
     page = draw(figures.gain_bias([2.0, 0.5, 1.5, 0.25], [1.0, -1.0, 0.0, 2.0]))
     assert hover(page, 0.6, 1) == "component 1: 0.5000"

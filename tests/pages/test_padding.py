@@ -177,6 +177,7 @@ def test_a_selected_token_of_padding_stays_selected(minilm: encoder.TextEncoder)
     assert address(app)["i"] == "12"
 
 
+@pytest.mark.slow("opens every other page")
 def test_other_pages_run_the_text_alone():
     app = visit(**PADDED, padding="1")
     for page in ("contribution", "norms"):

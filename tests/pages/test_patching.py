@@ -50,6 +50,7 @@ def test_the_map_and_the_patched_run_are_those_of_the_engine(minilm: encoder.Tex
     assert "one vector replaced **" not in written(app)
 
 
+@pytest.mark.sample(3, "the same map at another place")
 @pytest.mark.parametrize("where", list(WHERE)[1:])
 def test_other_places(minilm: encoder.TextEncoder, where: str) -> None:
     given = {"patch_with": SHE, "patch_where": where, "patch_layer": "5", "patch_place": "5"}

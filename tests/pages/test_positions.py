@@ -29,6 +29,7 @@ def rotary_trace(minilm: encoder.TextEncoder) -> encoder.Trace:
     return encoder.build(config, minilm.tokenizer, seed=0).trace("one two three")
 
 
+@pytest.mark.sample(4, "the page with another encoding")
 @pytest.mark.parametrize(
     ("kind", "rows", "term"),
     [

@@ -134,6 +134,7 @@ def test_a_file_is_analysed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         teaching_study.read(file)
 
 
+@pytest.mark.slow("thirty students answer")
 def test_a_dry_run_with_thirty_students_recovers_what_they_know(look: Look) -> None:
     knows, holds = (0.4, 0.7), 0.8
     true_gain = (knows[1] - knows[0]) / (1 - knows[0])

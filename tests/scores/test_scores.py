@@ -202,6 +202,7 @@ def test_no_text_is_refused_and_a_cut_one_says_where(minilm: encoder.TextEncoder
     assert np.isfinite(empty.score)
 
 
+@pytest.mark.slow("runs a text of many words without each of them")
 def test_a_text_of_many_words_has_phrases_unless_each_word_is_asked_for(minilm: encoder.TextEncoder):
     long = " ".join(f"parcel number {at}" for at in range(25))  # without a mark: phrases of some words each
     why = encoder.explain_score(minilm, long, B)
@@ -253,6 +254,7 @@ def sided(request: pytest.FixtureRequest, minilm: encoder.TextEncoder) -> encode
     return dataclasses.replace(minilm, prompts=prompts, sides=with_prompts)
 
 
+@pytest.mark.slow("makes a model with sides, two ways")
 def test_a_model_with_sides_explains_the_score_of_its_search(sided: encoder.TextEncoder):
     query, texts = "Where is my parcel?", ["Your package was sent.", "A cat sat on a mat.", "It rains."]
     collection = encoder.search.embed(sided, texts)

@@ -30,6 +30,7 @@ def model() -> encoder.AudioEncoder:
     return found
 
 
+@pytest.mark.slow("speaks and hears every word in other voices")
 def test_voices_that_it_never_heard(model: encoder.AudioEncoder) -> None:
     right = []
     for one in spoken_digits.held_out():
