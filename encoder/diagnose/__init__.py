@@ -20,6 +20,7 @@ import numpy as np
 
 from encoder.checkpoints import load
 from encoder.diagnose.endpoint import Endpoint
+from encoder.diagnose.example import example
 from encoder.diagnose.faults import FAULTS, Fault, register
 from encoder.diagnose.fingerprint import Fingerprint, fingerprint
 from encoder.diagnose.folders import Check, Finding, check, folder_of, lengths_of, text_encoder
@@ -36,8 +37,8 @@ from encoder.trace import gradual
 
 __all__ = [
     "FAULTS", "STAGES", "Check", "Endpoint", "Fault", "Finding", "Fingerprint", "Golden", "Pipeline", "Step", "Verdict",
-    "check", "embed_by_onnx", "find", "find_gradually", "fingerprint", "make_golden", "probes", "read_golden",
-    "read_vectors", "register", "write_golden",
+    "check", "embed_by_onnx", "example", "find", "find_gradually", "fingerprint", "make_golden", "probes",
+    "read_golden", "read_vectors", "register", "write_golden",
 ]  # fmt: skip
 
 

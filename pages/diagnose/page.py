@@ -19,9 +19,9 @@ from pages.components import plot
 from pages.core.frame.frame import heading, show
 from pages.core.inputs import kept_file
 from pages.core.inputs.edited import parse_recipe
-from pages.core.stores import results
+from pages.core.stores import cache, results
 from pages.core.view import View
-from pages.core.widgets import Export
+from pages.core.widgets import Export, adjust
 from pages.core.words import about, errors_said, opening, plain
 from pages.diagnose.params import TOGETHER, Params
 from pages.state import links, state
@@ -58,24 +58,29 @@ def main(view: View) -> None:
     """What the other program gave, the verdict, the pipeline, and the differences."""
     heading()
     opening("Which fault gives exactly the vectors of your other program?")
-    words, picture = st.columns([32, 68], gap="medium")
-    with words, errors_said():
-        given = choose(view)
+    with adjust.drawer("diagnose"):
         settings = choose_settings()
-        if given is None:
-            st.info("Enter the other program's vectors to begin.", icon=":material/difference:")
-        else:
-            found = verdict(view, given, *settings)
-            if found is not None:
-                with picture:
-                    draw(view, found)
+    words, picture = st.container(key="diagnose").columns([32, 68], gap="medium")
+    with words, errors_said():
+        st.caption("Texts and the vectors that your program gives them; they stay in the memory of your session.")
+        given = choose(view)
+        if given is not None and (found := verdict(view, given, *settings)) is not None:
+            with picture:
+                draw(view, found)
+    if given is None:
+        with picture:
+            draw_example(view)
     about.expander(__file__, "How the answer is found")
+
+
+def first_texts(view: View) -> list[str]:
+    """The texts to begin with: probes that each fit on a line."""
+    return [text for text in diagnose.probes(view.loaded)[:8] if "\n" not in text and "\t" not in text]
 
 
 def choose(view: View) -> Given | None:
     """The texts and the vectors; None while something is missing. Raises EncoderError."""
-    probes = "\n".join(text for text in diagnose.probes(view.loaded)[:8] if "\n" not in text and "\t" not in text)
-    typed = kept_file.typed_lines("diagnose:lines", 130, probes)
+    typed = kept_file.typed_lines("diagnose:lines", 130, "\n".join(first_texts(view)))
     texts = tuple(line for line in typed.splitlines() if line.strip())
     pasted = st.text_area(
         "Vectors as JSON", key="diagnose:json", height=90, placeholder='{"data": [{"index": 0, "embedding": [...]}]}'
@@ -133,21 +138,30 @@ def verdict(view: View, given: Given, precision: str, batch: int | None, togethe
 # --- the answer -----------------------------------------------------------------------------------------------------
 
 
+def draw_example(view: View) -> None:
+    """What an answer looks like, before there are vectors: those of this model with a fault that is known."""
+    texts = tuple(first_texts(view))
+    try:
+        found = cache.computed((view.model, "diagnose example", texts), lambda: diagnose.example(view.loaded, texts))
+    except EncoderError:
+        st.info("Paste the other program's vectors, or upload them.", icon=":material/difference:")
+        return
+    said = plain(found.faults[0].sentence.removeprefix("Your"))
+    st.markdown(
+        f"**Example.** Another{said} Its vectors differ from those of {plain(view.loaded.name)} by up to "
+        f"**{found.difference_without:.2g}**."
+    )
+    pipeline(found)
+    differences(found)
+
+
 def draw(view: View, found: diagnose.Verdict) -> None:
     """The verdict in words, the pipeline, and the differences."""
     first, *rest = found.said.splitlines()
     st.markdown(f"**{TITLES[found.verdict]}.** {plain(first)}")
     for line in rest:
         st.markdown(plain(line))
-    faulty = {fault.stage for fault in found.faults}
-    usual = "agrees" if found.verdict != "unknown" and found.verdict != "not-repeatable" else "not known"
-    marks = {title: "differs" if stage in faulty else usual for stage, title in STAGES.items()}
-    plot(
-        drawn.stages(marks),
-        key="diagnose:stages",
-        height=110,
-        alt="The stages of the pipeline in a row; those that differ between the programs are marked.",
-    )
+    pipeline(found)
     picture_of_model(view, found)
     figures = differences(found)
     Export(
@@ -166,6 +180,20 @@ def draw(view: View, found: diagnose.Verdict) -> None:
         key="diagnose:save",
         on_click="ignore",
         icon=":material/download:",
+    )
+
+
+def pipeline(found: diagnose.Verdict) -> None:
+    """The stages in a row, those that differ marked."""
+    faulty = {fault.stage for fault in found.faults}
+    usual = "agrees" if found.verdict != "unknown" and found.verdict != "not-repeatable" else "not known"
+    marks = {title: "differs" if stage in faulty else usual for stage, title in STAGES.items()}
+    plot(
+        drawn.stages(marks),
+        key="diagnose:stages",
+        height=110,
+        mode_bar=False,
+        alt="The stages of the pipeline in a row; those that differ between the programs are marked.",
     )
 
 

@@ -55,3 +55,21 @@ def test_another_number_of_vectors_is_a_sentence(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(type(limits.DIAGNOSE_TEXTS), "value", property(lambda _: 2))
     app.run()
     assert "3 texts, and the limit is 2" in sentences(app)
+
+
+def test_before_there_are_vectors_an_example_shows_what_an_answer_is():
+    app = visit("diagnose", model="twin-pre")
+    assert_well(app)
+    model = encoder.load("twin-pre")
+    texts = [text for text in diagnose.probes(model)[:8] if "\n" not in text and "\t" not in text]
+    found = diagnose.example(model, texts)
+    assert "Example." in written(app)
+    assert f"**{found.difference_without:.2g}**" in written(app)
+
+
+def test_the_fault_of_the_example_is_what_the_search_finds():
+    model = encoder.load("twin-pre")
+    known = diagnose.example(model, TEXTS)
+    found = diagnose.find(model, TEXTS, known.theirs, together=1)
+    assert (found.verdict, found.faults) == (known.verdict, known.faults)
+    assert found.difference_without == pytest.approx(known.difference_without, rel=1e-4)

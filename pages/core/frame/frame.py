@@ -263,8 +263,8 @@ def _model(area: DeltaGenerator, entry: Page, spec: ModelSpec) -> NamedEncoder:
         st.rerun()  # the controls are of another kind of input, or lack the choice between two encoders
     if entry.layers and not model.config.n_layers:
         raise EncoderError(
-            f"{model.name} has no layers and no attention: the vector of a token is its row in a table. Similarity, "
-            "Search and Predict show these vectors; for this page choose another model above."
+            f"{model.name} has no layers and no attention: the vector of a token is its row in a table. Texts and "
+            "Predict show these vectors; for this page choose another model above."
         )
     fade.remember(model.config.norm_placement)
     return model
