@@ -33,8 +33,7 @@ def attention(view: View, traces: PairTraces) -> None:
     layer, head = largest_cell(moved)
     gestures.caption(
         "Bar under a map: the share of a head’s attention that is on other tokens in the other encoder, mean over "
-        f"queries. Largest: L{layer} H{head}, {moved[layer, head]:.0%}. Mean over all heads: {moved.mean():.0%}. "
-        f"{gestures.CLICK} a head to compare it below."
+        f"queries. {f'{differs(moved)} ' * (traces.pair.kind == 'rewired')}{gestures.CLICK} a head to compare it below."
     )
     if (view.layer, view.head) != (layer, head):
         button(
@@ -44,6 +43,15 @@ def attention(view: View, traces: PairTraces) -> None:
             partial(selection.open_head, layer, head),
         )
     one_head(view, traces).draw()
+
+
+def differs(moved: np.ndarray) -> str:
+    """How much of their attention the heads place elsewhere, in words. moved [L, H]: a share for each head."""
+    layer, head = largest_cell(moved)
+    return (
+        f"A head places {moved.mean():.0%} of its attention on other tokens in the other placement (mean); most: "
+        f"L{layer} H{head}, {moved[layer, head]:.0%}."
+    )
 
 
 def sides_of(view: View, specs: Mapping[str, ModelSpec]) -> Sides:

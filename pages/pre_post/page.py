@@ -16,7 +16,7 @@ from pages.core.view import View, ViewParams, norm_pair
 from pages.core.widgets import norm_parts
 from pages.core.words import about, errors_said, glossary, plain
 from pages.pre_post import recorded
-from pages.pre_post.attention import attention
+from pages.pre_post.attention import attention, differs
 from pages.pre_post.diagrams import diagrams
 from pages.pre_post.params import Params
 from pages.pre_post.residual_stream import residual_stream
@@ -37,6 +37,7 @@ def main(view: View) -> None:
         introduction(traces, part)
         draw = attention if part == "heads" else residual_stream
         draw(view, traces)
+        st.caption(what_differs(traces))
         if traces.pair.kind == "rewired":
             button(
                 "Show two encoders that were both trained",
@@ -52,39 +53,55 @@ def main(view: View) -> None:
 
 
 def introduction(traces: norm_pair.PairTraces, part: str) -> None:
-    """The stage in one line: what differs between the two sides, or the growth of the residual stream."""
-    glossary.opening(what_differs(traces) if part == "heads" else growth(traces))
-    if traces.pair.kind == "rewired":
-        st.markdown(agreement(traces), width="content", help="1: same direction, 0: orthogonal.")
+    """The question of a part, and its answer in one line."""
+    asked, said = answer_of(traces) if part == "heads" else growth(traces)
+    glossary.opening(asked)
+    st.markdown(said)
+
+
+def answer_of(traces: norm_pair.PairTraces) -> tuple[str, str]:
+    """The question about both sides, and what differs: of moved norms the output, of two models the heads."""
+    if traces.pair.kind != "rewired":
+        asked = "What differs between two encoders with another place of the norms?"
+        return asked, differs(traces.head_differences())
+    original = original_of(traces)
+    asked = f"What changes if the norms of **{plain(traces.name(original))}** move? It was trained with"
+    return f"{asked} {PLACEMENT_NAMES[original]}.", agreement(traces)
+
+
+def original_of(traces: norm_pair.PairTraces) -> str:
+    """The placement with which a model was trained whose norms the other side has moved."""
+    return next(placement for placement, spec in traces.pair.specs.items() if spec.norm == "trained")
 
 
 def agreement(traces: norm_pair.PairTraces) -> str:
     """How much the outputs of both sides agree: token by token, and in the vector of the whole input, as on Model."""
     tokens = traces.of_both("agreement", output_agreement)
-    (original,) = (placement for placement, spec in traces.pair.specs.items() if spec.norm == "trained")
+    original = original_of(traces)
     side, moved = traces.of(original), traces.of("post" if original == "pre" else "pre")
     vector, *_ = causal.outcomes_of(side.loaded, side.trace, [moved.trace], causal.SentenceVector())[-1:]
     return (
-        f"Cosine of both sides: **{three_digits(tokens)}** (mean of the tokens), "
+        f"Cosine of both outputs: **{three_digits(tokens)}** (mean of the tokens), "
         f"**{three_digits(vector)}** ({words_of(side.trace).input} vector, as on Model)."
     )
 
 
-def growth(traces: norm_pair.PairTraces) -> str:
-    """The norm of the residual stream after the embeddings and after the last layer, in each placement."""
+def growth(traces: norm_pair.PairTraces) -> tuple[str, str]:
+    """The question about the residual stream, and its norm after the embeddings and after the last layer."""
     found = {p: traces.of_one(p, "stream", measure) for p in norm_pair.PLACEMENTS}
-    said = ", ".join(
-        f"{PLACEMENT_NAMES[p]} **{three_digits(one.length[0])}** to **{three_digits(one.length[-1])}**"
+    said = "; ".join(
+        f"{PLACEMENT_NAMES[p]}: **{three_digits(one.length[0])}** to **{three_digits(one.length[-1])}**"
         for p, one in found.items()
     )
-    return f"How does the norm of the residual stream grow, from the embeddings to the last layer? {said}."
+    asked = "How does the norm of the residual stream grow, from the embeddings to the last layer?"
+    return asked, f"Norm of the residual stream, embeddings to last layer: {said}."
 
 
 def what_differs(traces: norm_pair.PairTraces) -> str:
     """What the two encoders have in common, and what a difference between them may mean."""
     kind = traces.pair.kind
     if kind == "rewired":
-        original = next(p for p, spec in traces.pair.specs.items() if spec.norm == "trained")
+        original = original_of(traces)
         name = plain(traces.name(original))
         return about.text(__file__, "rewired", name=name, placement=PLACEMENT_NAMES[original])
     if kind == "scratch":

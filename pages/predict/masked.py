@@ -6,6 +6,7 @@ from functools import partial
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from encoder import MaskedPrediction
 from encoder.figures.placements import PLACEMENT_NAMES
@@ -128,10 +129,12 @@ def show(view: View) -> None:
             max_value=MOST_WORDS,
             help="Number of words shown for each mask.",
         )
-    st.markdown(plain(chosen.text))
+    answer = st.container(key="predict-answer")
+    with st.container(key="masked-text"):
+        st.markdown(plain(chosen.text))
     with st.container(key="controls-word", horizontal=True):
         choose_word(view, chosen)
-    predict(chosen, top)
+    predict(chosen, top, answer)
     if own.loaded.mlm_head is None:
         st.caption(
             no_head(own),
@@ -157,12 +160,14 @@ def exported(of: View, top: int) -> Export:
     return Export(of, title(of, "Masked-word predictions"), frame, lines=lines)
 
 
-def predict(chosen: Shown, top: int) -> None:
-    """The words at every mask, or what to do where there is none."""
+def predict(chosen: Shown, top: int, answer: DeltaGenerator) -> None:
+    """The words at every mask, or what to do where there is none. answer: the place of the line above the picture."""
     with errors_said(st.info, icon=":material/edit:"):
         found = {name: prediction.predictions(run, top) for name, run in chosen.runs.items()}
         by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
         placements = {name: model_store.model(run.model).config.norm_placement for name, run in chosen.runs.items()}
+        with answer:
+            st.markdown(most_probable(by_mask[0], len(by_mask)))
         draw(placements, by_mask, top, chosen)
 
 
@@ -230,13 +235,22 @@ def bars(index: int, top: int, placements: dict[str, str], predictions: Predicti
             )
 
 
+def most_probable(predictions: Predictions, n_masks: int) -> str:
+    """The most probable word of each model at the first mask, in Markdown."""
+    said = [
+        f"**{plain(prediction.readable(entry.tokens[0]))}** {entry.probabilities[0]:.3f}"
+        + (f" ({name})" if len(predictions) > 1 else "")
+        for name, entry in predictions.items()
+    ]
+    return f"Most probable{' at the first mask' if n_masks > 1 else ''}: {', '.join(said)}."
+
+
 def in_words(predictions: Predictions, top: int) -> list[str]:
-    """The most probable word of each model, and the words that both models share."""
-    sentences = []
-    for name, entry in predictions.items():
-        word = plain(prediction.readable(entry.tokens[0]))
-        total = sum(entry.probabilities[:top])
-        sentences.append(f"{name}: “{word}” {entry.probabilities[0]:.3f}; the {top} words together: {total:.1%}.")
+    """What share the shown words have, and how many both models share."""
+    sentences = [
+        f"{name}: the {top} words together: {sum(entry.probabilities[:top]):.1%}."
+        for name, entry in predictions.items()
+    ]
     if len(predictions) == 2:
         first, second = (set(entry.tokens[:top]) for entry in predictions.values())
         sentences.append(f"Words in both lists: {len(first & second)} of {top}.")

@@ -172,25 +172,30 @@ def problems(group: runs.RunGroup, views: Mapping[str, RunView]) -> None:
         st.info("Training stopped because this page was closed. “Continue” resumes it.", icon=":material/pause:")
 
 
-def results(shown: Shown) -> str:
-    """The curves in words."""
-    n_classes = len(shown.held_out.task.classes)
-    said = [f"Measured on {len(shown.held_out.inputs)} held-out sequences; guessing gets {1 / n_classes:.0%}."]
+def answer_in_words(shown: Shown) -> str:
+    """What each run has come to, in Markdown, next to guessing."""
+    said = []
     for name, view in shown.views.items():
         if not view.curve:
             continue
         nearly_all = next((point for point in view.curve if point["accuracy"] >= 0.995), None)
         if nearly_all is not None:
-            said.append(f"{name}: over 99% right after {int(nearly_all['step']):,} steps.")
+            said.append(f"**{plain(name)}**: over 99% right from step {int(nearly_all['step']):,}.")
         else:
             last = view.curve[-1]
-            said.append(f"{name}: {last['accuracy']:.1%} right after {int(last['step']):,} steps.")
+            said.append(f"**{plain(name)}**: {last['accuracy']:.1%} right at step {int(last['step']):,}.")
+    return " ".join([*said, f"Guessing: {1 / len(shown.held_out.task.classes):.0%}."])
+
+
+def measured_on(shown: Shown) -> str:
+    """On how many sequences and seeds the runs are measured, with the means of several seeds."""
+    said = f"Measured on {len(shown.held_out.inputs)} held-out sequences."
     several = {name: one for name, one in accuracies(shown.every).items() if one.n > 1}
     if not several:
-        return " ".join([*said, "Each run is one seed: small differences may be chance."])
+        return f"{said} Each run is one seed: small differences may be chance."
     means = "; ".join(f"{name}: {one.mean:.1%} ± {one.half:.1%}" for name, one in several.items())
     n_seeds = next(iter(several.values())).n
-    return " ".join([*said, f"Drawn: the first of {n_seeds} seeds. Means and 95% intervals of all seeds: {means}."])
+    return f"{said} Drawn: the first of {n_seeds} seeds. Means and 95% intervals of all seeds: {means}."
 
 
 def curve_figures(views: Mapping[str, RunView]) -> dict[str, go.Figure]:

@@ -92,22 +92,29 @@ def show_recording() -> None:
         )
     recording = recorded()
     shown = live.Shown(recording.views, HeldOut.of(next(iter(recording.views.values())).settings))
-    st.caption(f"**Recorded: {runs.RECORDED}.** The buttons train here.")
+    st.markdown(live.answer_in_words(shown))
     live.picture(shown)
     live.head_controls(shown.settings)
-    st.caption(f"Recorded {recording.made}. {settings_of(shown)}. {live.results(shown)}")
+    st.caption(
+        f"Recorded {recording.made}: {runs.RECORDED}. The buttons train here. {settings_of(shown)}. "
+        f"{live.measured_on(shown)}"
+    )
 
 
 def show_runs(group: runs.RunGroup, shown: live.Shown) -> None:
     """The runs of the link; when they have ended, what went wrong, what came out, and their models."""
-    st.caption("**Your runs.** This page’s link opens them again while the server keeps them.")
+    # While they train, the picture is newer than words of this run of the page.
+    st.markdown("Your runs train." if shown.active else live.answer_in_words(shown))
     live.picture(shown, state.get(Params.runs))
     live.head_controls(shown.settings)
     if shown.active:
         st.caption(f"{settings_of(shown)}.")
         return
     live.problems(group, shown.views)
-    st.caption(f"{settings_of(shown)}. {plain(live.results(shown))}")
+    st.caption(
+        f"Your runs. This page’s link opens them again while the server keeps them. {settings_of(shown)}. "
+        f"{plain(live.measured_on(shown))}"
+    )
     open_or_save(group)
 
 

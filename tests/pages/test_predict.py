@@ -36,7 +36,7 @@ def test_a_model_without_a_head_is_replaced_on_this_page_alone(model: str, reaso
     assert reason in written(app)
     example = encoder.load("twin-post", device="cpu")
     entry = example.predict_masked(example.trace(MASKED), 1)[0]
-    assert f"twin-post: “{entry.tokens[0]}” {entry.probabilities[0]:.3f}" in written(app)
+    assert f"**{entry.tokens[0]}** {entry.probabilities[0]:.3f} (twin-post)" in written(app)
     assert app.query_params.get("model", "minilm") == model
 
 
@@ -74,7 +74,7 @@ def test_both_twins_predict_the_masked_word() -> None:
     for name in ("twin-pre", "twin-post"):
         model = encoder.load(name, device="cpu")
         entry = model.predict_masked(model.trace(text), 3)[0]
-        assert f"{name}: “{entry.tokens[0]}” {entry.probabilities[0]:.3f}" in shown
+        assert f"**{entry.tokens[0]}** {entry.probabilities[0]:.3f} ({name})" in shown
         assert f"{sum(entry.probabilities):.1%}" in shown
 
 

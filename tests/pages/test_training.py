@@ -57,7 +57,7 @@ def test_a_run_is_trained_opened_and_compared() -> None:
     press(app, "Train")
     wait_until_still(app)
     assert_well(app)
-    assert "40 steps" in written(app)
+    assert "at step 40" in written(app)
     assert not own_threads()
     runs = runs_of(app).poll()
     header, arrays = picture(app)
