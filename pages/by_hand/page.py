@@ -11,7 +11,7 @@ from pages.by_hand import mistakes, numbers_in_link
 from pages.by_hand.params import Params
 from pages.components.by_hand import by_hand
 from pages.core.frame.frame import heading, show
-from pages.core.widgets import Export, arguments, changes
+from pages.core.widgets import Export, arguments, changes, learn_parts
 from pages.core.words import about, say_error
 from pages.state import next_page, state
 
@@ -19,7 +19,8 @@ PARTS = {"calculation": "Calculation", "notes": "Spot the mistakes"}
 
 
 def main() -> None:
-    heading(about.text(__file__, state.newest(Params.part)))
+    with heading(about.text(__file__, state.newest(Params.part))):
+        learn_parts.choose("by_hand")
     st.caption(about.text(__file__, "Where the numbers are from"))
     part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
     if part == "notes":

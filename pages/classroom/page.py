@@ -8,10 +8,12 @@ from pages.base.access import limits
 from pages.components.button import button
 from pages.components.rooms import room_door
 from pages.core.frame.frame import heading, show
-from pages.core.words.markdown import plain, say_error
+from pages.core.widgets import learn_parts
+from pages.core.words.markdown import plain, say_error, table
 from pages.state.links import next_page
 from pages.state.url_state import state
 from pages.teaching.desk import desk
+from pages.teaching.lessons import library, path
 from pages.teaching.params import RoomParams
 from pages.teaching.rooms import RoomError, session
 from pages.teaching.rooms.room import spaced
@@ -21,10 +23,12 @@ _CODE, _NICKNAME, _NAMED = "classroom:code", "classroom:nickname", "_classroom_n
 
 
 def main() -> None:
-    heading(
+    row = heading(
         "A room shows the teacher's view on every screen of a class. Students join with a code, without an account; "
         f"answers arrive at once. Nothing is kept after the room closes, or after {limits.ROOM_HOURS.value} hours."
     )
+    with row:
+        learn_parts.choose("classroom")
     if said := session.said():
         st.warning(said, icon=":material/info:")
     own, now = session.seat(), session.room()
@@ -55,6 +59,10 @@ def _door() -> None:
             "network first: the guide “A classroom” says how in ten minutes.",
             icon=":material/wifi_off:",
         )
+    st.markdown(
+        "Open a room: the projector shows its code and each question, students answer on their phones, and your desk "
+        "shows what they think."
+    )
     left, right = st.columns(2, gap="large")
     with left, st.container(border=True):
         st.header("Join a room", anchor=False)
@@ -70,7 +78,20 @@ def _door() -> None:
             type="primary",
         )
         room_door(key="classroom:door", left=session.has_left(), on_teach=partial(session.attempt, session.take_key))
+    _path()
     next_page("lessons", "Lessons, each with a script for a class")
+
+
+def _path() -> None:
+    """The path of 90 minutes: when each step begins, and what the teacher does."""
+    lessons = {lesson.name: lesson for lesson in library.lessons()[0]}
+    rows = [
+        (f"{mark.at}", plain(f"{lesson.label} · {lesson.step(mark.step).title}"), plain(mark.do))
+        for mark in path.marks()
+        if (lesson := lessons.get(mark.lesson)) is not None
+    ]
+    st.header(plain(path.written()["title"]), anchor=False)
+    st.markdown(table(("minute", "step", "what you do"), rows, words=3))
 
 
 def _join() -> None:

@@ -7,9 +7,9 @@ import streamlit as st
 from encoder.errors import EncoderError
 from pages.components.button import button
 from pages.core.frame.frame import heading, show
+from pages.core.widgets import learn_parts
 from pages.core.words.markdown import plain
 from pages.state import state
-from pages.state.links import link
 from pages.teaching.lessons import codes, library, progress
 from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.params import LessonParams
@@ -21,12 +21,13 @@ NAMES = {"": "English", "de": "Deutsch", "es": "Español", "fr": "Français", "p
 
 
 def main() -> None:
-    heading(
+    row = heading(
         "In each step, predict first: then the model computes the answer, and you see why. The picture next to the "
         "text is the real page: select things in it, or type your own sentence."
     )
-    link("by_hand", "By hand: one small layer with numbers that you can change", "edit_note")
-    _language()
+    with row:
+        learn_parts.choose("lessons")
+        _language()
     good, broken = library.lessons(state.get(LessonParams.language))
     for file in broken:
         st.warning(f"{plain(file.name)} cannot be used. {plain(file.reason)}", icon=":material/edit_document:")
@@ -48,7 +49,10 @@ def _language() -> None:
     names = ["", *library.languages()]
     if len(names) > 1:
         state.segmented(
-            LessonParams.language, "Language of the lessons", {name: NAMES.get(name, name) for name in names}
+            LessonParams.language,
+            "Language of the lessons",
+            {name: NAMES.get(name, name) for name in names},
+            label_visibility="collapsed",
         )
 
 

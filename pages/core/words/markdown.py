@@ -25,9 +25,9 @@ def plain(text: str) -> str:
     return "".join("\\" + character if character in MARKS else character for character in text)
 
 
-def table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown: a column of words, then columns of numbers."""
-    lines = [names, [":--"] + ["--:"] * (len(names) - 1), *rows]
+def table(names: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> str:
+    """A table in Markdown: columns of words, as many as `words`, then columns of numbers."""
+    lines = [names, [":--"] * words + ["--:"] * (len(names) - words), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
