@@ -38,7 +38,8 @@ SECTIONS = {
              measured="attention"),
     ],
     "Layer": [
-        Page("positions", "Positions", "straighten", "How does the model know the order of its tokens?"),
+        Page("positions", "Positions", "straighten", "How does the model know the order of its tokens?",
+             uses=NO_HEAD),
         Page("feed_forward", "Feed-forward", "hub", "Which neurons does each token activate?",
              uses=("text", "model", "layer")),
     ],

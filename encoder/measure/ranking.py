@@ -35,6 +35,11 @@ def rank(weights: Tensor, place: int) -> tuple[int, int]:
     return 1 + int((weights > weights[place]).sum()), int((~weights.isnan()).sum())
 
 
+def falls_most(before: Tensor, after: Tensor) -> int:
+    """The place whose number is smaller in `after` than in `before` by most. before, after [T]."""
+    return int((before - after).nan_to_num(nan=-math.inf).argmax())
+
+
 def largest_cell(values: np.ndarray) -> tuple[int, int]:
     """(row, column) of the largest number of a map [R, C]; NaN is left out."""
     row, column = np.unravel_index(int(np.nan_to_num(values, nan=-np.inf).argmax()), values.shape)

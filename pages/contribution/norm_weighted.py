@@ -1,5 +1,6 @@
 """Norm-weighted attention of a head, next to its attention; and of whole layers, the opening token against a word."""
 
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -43,7 +44,7 @@ def show(view: View) -> Export:
     _controls(words_of(view.trace))
     params, look = state.read(Params), state.read(MapParams)
     with answer.area():
-        answer.draw_row(view, lambda row: _measures(view, row), linked=True)
+        answer.draw_row(view, lambda row: _measures(view, row), linked=True, leads=partial(_answer, view))
         drawn = {f"{TITLES[params.weighted]}, L{view.layer} H{view.head}": _map(view, params.weighted, look)}
     if view.trace.n_tokens > EXACT_TOKENS:
         st.caption(
@@ -142,6 +143,19 @@ def _measures(view: View, row: slice) -> dict[str, ranking.Weights]:
         "attention": view.trace.attention(view.layer, view.head, row),
         "norm-weighted": norm_weighting.norm_weighted_shares(view.trace, view.layer, view.head, row),
     }
+
+
+def _answer(view: View, row: Mapping[str, ranking.Weights]) -> tuple[str, str]:
+    """The token that adds least to the output next to its share of attention; the largest shares of both."""
+    assert view.i is not None, "a row is selected"
+    labels, attention, weighted = view.trace.labels, row["attention"], row["norm-weighted"]
+    fallen = ranking.falls_most(attention, weighted)
+    query, key = (token_names.bold(labels, at) for at in (view.i, fallen))
+    return (
+        f"{query} gives {key} **{three_digits(float(attention[fallen]))}** of its attention, and gets "
+        f"**{three_digits(float(weighted[fallen]))}** of its output from it: the largest fall of this row.",
+        f"Most attention: {answer.largest(attention, labels)}. Most output: {answer.largest(weighted, labels)}.",
+    )
 
 
 def _of_head(view: View) -> str:

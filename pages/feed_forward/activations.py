@@ -124,12 +124,17 @@ def _answer(selected: Selected) -> None:
         f"neuron {neuron} {three_digits(float(values[neuron]))}"
         for neuron in np.argsort(-sizes, kind="stable")[: answer.NAMED]
     )
+    at = token_names.bold(labels, selected.token)
+    active = f"Active: {1 - selected.layer.off_by_token[selected.token]:.0%} of {len(values):,} neurons."
+    if state.get(PlaceParams.neuron) is None:
+        hint = "Select a cell for another neuron or token."
+        answer.draw(f"{at} activates most: {strongest}. {active}", hint, clear=_clear if selected.chosen else None)
+        return
     answer.draw(
-        f"Neuron **{selected.neuron}** at {token_names.bold(labels, selected.token)}: activation "
-        f"**{three_digits(selected.activation)}** ({answer.ordinal(rank)} of {len(values):,} in size).",
-        f"Largest at this token: {strongest}. Active: {1 - selected.layer.off_by_token[selected.token]:.0%} of the "
-        "neurons. Select a cell for another neuron or token.",
-        clear=_clear if selected.chosen else None,
+        f"Neuron **{selected.neuron}** at {at}: activation **{three_digits(selected.activation)}** "
+        f"({answer.ordinal(rank)} of {len(values):,} in size).",
+        f"Largest at this token: {strongest}. {active} Select a cell for another neuron or token.",
+        clear=_clear,
     )
 
 

@@ -108,17 +108,17 @@ def draw_answer(view: View, outcome: causal.Outcome, effects: np.ndarray | None,
         answer.draw(edited or f"{plain(outcomes.unit(outcome))}.")
         return
     here, sizes = float(effects[view.layer, view.head]), np.abs(effects)
+    layer, head = largest_cell(sizes)
+    most = (
+        f"Without **L{layer} H{head}**, {outcomes.lower(outcomes.unit(outcome))} "
+        f"{changes(float(effects[layer, head]))}: the largest change of {effects.size:,} heads."
+    )
     rank = 1 + int((sizes > abs(here)).sum())
-    layer, head = largest_cell(np.abs(effects))
-    said = (
-        f"Without **L{view.layer} H{view.head}**, {outcomes.lower(outcomes.unit(outcome))} {changes(here)} "
-        f"({answer.nth_largest(rank, effects.size)})."
-    )
     rest = (
-        f"Largest change: without **L{layer} H{head}** it {changes(float(effects[layer, head]))}. Median: "
-        f"{number(float(np.median(sizes)))}."
+        f"Selected: without L{view.layer} H{view.head} it {changes(here)} ({answer.nth_largest(rank, effects.size)}). "
+        f"Median: {number(float(np.median(sizes)))}."
     )
-    answer.draw(edited or said, f"{said} {rest}" if edited else rest)
+    answer.draw(edited or most, f"{most} {rest}" if edited else rest)
 
 
 def changes(effect: float) -> str:

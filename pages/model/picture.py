@@ -90,7 +90,10 @@ def answer(view: View, query: int) -> str:
     key = int(row.argmax()) if view.j is None else view.j
     query_name, key_name = (token_names.bold(trace.labels, place) for place in (query, key))
     rank, count = ranking.rank(row, key)
+    config = trace.config
+    layers = "1 layer gives" if config.n_layers == 1 else f"{config.n_layers} layers give"
     return (
+        f"{layers} each of {trace.n_tokens:,} tokens a vector of {config.d_model:,} numbers. "
         f"In L{view.layer} H{view.head} (layer {view.layer}, head {view.head}), {query_name} attends to {key_name}: "
         f"{in_words(float(row[key]))}. Rank: {rank} of {count}.{_before(view, query, key)}"
     )

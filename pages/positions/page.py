@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder import figures
+from encoder import EncoderConfig, figures
 from encoder.documents import tables
 from encoder.explain import latex
 from encoder.explain.source import array
@@ -15,6 +15,7 @@ from encoder.figures.numbers import three_digits
 from encoder.maps import EXACT_TOKENS
 from encoder.measure import positions
 from pages.components import plot
+from pages.core.frame import input_row
 from pages.core.frame.frame import heading, show
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View, token_rows
@@ -76,6 +77,8 @@ def vectors(view: View, part: str) -> None:
         kind = chosen_encoding(view, tables)
         if part == "similar":
             chosen_product()
+        elif has_offsets(config):
+            input_row.head_controls(config, ("layer", "head"))
     added = tables.get(config.position)
     if part == "similar":
         similarity(view, tables, kind)
@@ -102,6 +105,12 @@ def position_vectors(view: View) -> Tables:
         n_positions = chosen_number(view) if added is None else len(added)
         found["sinusoidal"] = positions.sines(n_positions, config.embedding_width)
     return found
+
+
+def has_offsets(config: EncoderConfig) -> bool:
+    """Whether scores depend on the offset of two tokens: its pictures are those of a layer and a head."""
+    in_scores = config.relative_buckets or config.relative_grid or config.disentangled is not None
+    return config.position in ("rotary", "alibi") or bool(in_scores)
 
 
 def offset_pictures(view: View) -> None:

@@ -47,7 +47,7 @@ def test_a_weight_is_cut_and_the_head_with_the_largest_effect_is_two_clicks_away
     page.get_by_role("button", name="Undo all edits").click()
     expect(page.get_by_role("button", name="Undo all edits")).to_have_count(0)
     open_page(page, "Interventions")
-    page.get_by_text("Largest change:").wait_for()
+    page.get_by_text("the largest change of").wait_for()
     page.wait_for_function(CELL, arg=[5, 11])
     page.evaluate("document.querySelector('.stMain').scrollTo(0, 240)")  # the last layer is below a small window
     settle(page)

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 #: Never the same page twice in a row (`go` waits for another page).
 PAGES = ["/heads", "/contribution", "/positions", "/norms", "/feed_forward", "/interventions", "/pre_post", "/predict"]
-PAGES += ["/texts"]
+PAGES += ["/texts", "/diagnose"]
 #: Pixels of a phone from the top of the screen to the picture; controls of the input above a page.
 HIGHEST, MOST_CONTROLS = 320, 6
 #: The upper edge of the first picture, or null before it is drawn. The picture of Texts is the ranking with its scores.

@@ -256,3 +256,12 @@ def test_biases_of_each_layer_are_its_own(families: Path, monkeypatch: pytest.Mo
     _, biases = positions.distance_biases(encoder.load(families / "umt5", device="cpu").encoder, 6, layer=1)
     assert f"largest **{number(float(biases[2].max()))}**" in shown
     assert "Each layer has its own numbers" in shown
+
+
+def test_layer_and_head_are_offered_where_a_picture_depends_on_them():
+    def places(**values: str) -> set[str]:
+        return {one.label for one in visit("positions", text="one two three", **values).number_input}
+
+    assert not {"Layer", "Head"} & places()
+    assert not {"Layer", "Head"} & places(positions_part="encoding")
+    assert {"Layer", "Head"} <= places(positions_part="encoding", model="scratch", positions="rotary")

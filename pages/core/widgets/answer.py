@@ -88,11 +88,19 @@ def draw(
             st.caption(second)
 
 
-def draw_row(view: View, rows: Callable[[slice], Mapping[str, Weights]], by: str = "", *, linked: bool = False) -> None:
+def draw_row(
+    view: View,
+    rows: Callable[[slice], Mapping[str, Weights]],
+    by: str = "",
+    *,
+    linked: bool = False,
+    leads: Callable[[Mapping[str, Weights]], tuple[str, str]] | None = None,
+) -> None:
     """`draw` for a map whose rows are queries: the selected cell, or row, with the largest weights of its row.
 
     rows: the row [1, T] of a query, by the name of its measure or model, "" for a single one; by: begins the sentence;
-    linked: whether a cell is a weight of the model, which can be edited.
+    linked: whether a cell is a weight of the model, which can be edited; leads: both lines of a row, from its
+    weights, in place of the largest ones.
     """
     if view.i is None:
         draw(clear=selection.clearing(view))
@@ -102,7 +110,8 @@ def draw_row(view: View, rows: Callable[[slice], Mapping[str, Weights]], by: str
     best = "; ".join(largest(row, labels) + (f" ({name})" if name else "") for name, row in found.items())
     query, clear = token_names.bold(labels, view.i), selection.clear
     if view.j is None:
-        draw(f"{by}{query} attends most to {best}.", "Select a cell of this row to read its weight.", clear=clear)
+        most = f"{by}{query} attends most to {best}.", "Select a cell of this row to read its weight."
+        draw(*(most if leads is None else leads(found)), clear=clear)
         return
     weights = ", ".join(f"{name} {weight(row, view.j)}".strip() for name, row in found.items())
     draw(
