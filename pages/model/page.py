@@ -96,8 +96,8 @@ def answer(view: View, trace: Trace) -> None:
         elif view.i is None:
             st.markdown("Click a token to see what it attends to.", width="content")
         else:
-            st.markdown(picture.answer(view, view.i), width="content")
             picture.two_meanings(view, view.i)
+            st.markdown(picture.answer(view, view.i), width="content")
         edited.mark(view)
 
 

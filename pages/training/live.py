@@ -184,6 +184,8 @@ def answer_in_words(shown: Shown) -> str:
         else:
             last = view.curve[-1]
             said.append(f"**{plain(name)}**: {last['accuracy']:.1%} right at step {int(last['step']):,}.")
+    if not said:
+        return "Nothing is measured yet."
     return " ".join([*said, f"Guessing: {1 / len(shown.held_out.task.classes):.0%}."])
 
 

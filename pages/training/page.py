@@ -36,7 +36,7 @@ def main() -> None:
 
 def train() -> None:
     """The runs: recorded ones first, then those of the reader."""
-    opening("From which step does each encoder solve the task, and where do its heads attend then?")
+    opening("From which step does each encoder solve the task?")
     runs.set_what_is_shown()
     group = runs.group()
     if group is not None:

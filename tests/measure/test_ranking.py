@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from encoder import TextEncoder, export
-from encoder.measure.ranking import largest_between_words, largest_cell, rank, strongest, token_blocks
+from encoder.measure.ranking import falls_most, largest_between_words, largest_cell, rank, strongest, token_blocks
 
 
 def test_equal_weights_share_a_rank_and_missing_ones_have_none() -> None:
@@ -48,3 +48,9 @@ def test_a_map_says_that_its_colours_end_below_its_largest_weight(minilm: TextEn
     assert heatmap.colorbar.ticktext[-1].startswith("≥")
     assert export.map(trace, 4, 4).figure().data[0].zmax == 1
     assert export.map(trace, 4, 4).figure().data[0].colorbar.ticktext is None
+
+
+def test_the_place_that_falls_most_is_found_and_a_missing_weight_is_left_out():
+    before, after = torch.tensor([0.5, 0.3, 0.2]), torch.tensor([0.4, 0.0, 0.6])
+    assert falls_most(before, after) == 1
+    assert falls_most(torch.tensor([0.5, float("nan"), 0.2]), after) == 0

@@ -212,3 +212,12 @@ def test_scores_are_divided_by_the_root_of_the_keys_width(tmp_path: Path) -> Non
     assert r"\sqrt{d_k}" in shown
     assert r"\sqrt{D}" not in shown
     assert r"d_k = 4" in shown
+
+
+def test_the_pages_of_learn_are_parts_of_one() -> None:
+    app = visit("lessons")
+    for part, title in (("by_hand", "By hand"), ("classroom", "Classroom"), ("lessons", "Lessons")):
+        app.segmented_control(key="learn-parts").set_value(part).run()
+        assert_well(app)
+        assert app.title[0].value == title
+        assert app.segmented_control(key="learn-parts").value == part
