@@ -210,8 +210,9 @@ class CurvesView extends Drawing {
         theme,
       );
     });
-    const framed = this.header.sample.source.length ? ", framed: the token with the answer" : "";
-    this.mapTitle.replaceChildren(`Attention ${this.header.head} `, make("small", {}, `0 dark, 1 bright${framed}`));
+    const framed = this.header.sample.source.length ? "; framed: the token with the answer" : "";
+    const key = make("small", {}, `stronger colour: larger weight${framed}`);
+    this.mapTitle.replaceChildren(`Attention ${this.header.head} `, key);
   }
 
   drawSteps(step) {
