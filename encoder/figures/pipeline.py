@@ -1,11 +1,11 @@
-"""The pipeline of an embedding as a row of stages, and where two programs' vectors differ.
+"""Where the vectors of two programs differ: by text, and number by number.
 
 Shapes: N texts, D' width of a vector.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,28 +14,8 @@ from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, margin, neutral_layout, plain_axis, shown_label
 from encoder.figures.plotly_traces import LEGEND
 
-#: What a stage's mark means, and its colour.
-MARKS = {"agrees": colour.VALUE_LABEL, "differs": colour.KEY_LABEL, "not known": colour.NEUTRAL}
 #: Texts that are drawn.
 MOST_TEXTS = 200
-
-
-def stages(marks: Mapping[str, str]) -> go.Figure:
-    """A box for each stage, in order, with its name and its mark. marks: stage -> one of MARKS."""
-    figure = go.Figure(layout=neutral_layout(margin=margin(4), showlegend=False))
-    for place, (name, mark) in enumerate(marks.items()):
-        figure.add_shape(
-            type="rect", x0=place - 0.42, x1=place + 0.42, y0=0.2, y1=0.8, line={"color": MARKS[mark], "width": 3}
-        )
-        figure.add_annotation(x=place, y=0.58, text=f"<b>{shown_label(name)}</b>", showarrow=False)
-        figure.add_annotation(x=place, y=0.38, text=mark, showarrow=False, font={"color": MARKS[mark], "size": 11})
-        if place:
-            figure.add_annotation(
-                x=place - 0.42, y=0.5, ax=place - 0.58, ay=0.5, axref="x", ayref="y", text="", arrowhead=2
-            )
-    hidden = {"visible": False, "fixedrange": True}
-    figure.update_layout(xaxis=hidden | {"range": [-0.5, len(marks) - 0.5]}, yaxis=hidden | {"range": [0, 1]})
-    return figure
 
 
 def text_differences(texts: Sequence[str], without: object, explained: object) -> go.Figure:

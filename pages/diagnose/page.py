@@ -39,6 +39,12 @@ STAGES = {
     "text": "Text", "tokens": "Tokens", "embedding": "Embedding", "layers": "Layers", "pooling": "Pooling",
     "dense": "Dense", "vector": "Normalisation",
 }  # fmt: skip
+#: How a stage is marked, in Markdown.
+MARKS = {
+    "agrees": ":green-badge[:material/check: {}]",
+    "differs": ":red-badge[:material/close: {} differs]",
+    "not known": ":gray-badge[{}: not known]",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,14 +193,9 @@ def pipeline(found: diagnose.Verdict) -> None:
     """The stages in a row, those that differ marked."""
     faulty = {fault.stage for fault in found.faults}
     usual = "agrees" if found.verdict != "unknown" and found.verdict != "not-repeatable" else "not known"
-    marks = {title: "differs" if stage in faulty else usual for stage, title in STAGES.items()}
-    plot(
-        drawn.stages(marks),
-        key="diagnose:stages",
-        height=110,
-        mode_bar=False,
-        alt="The stages of the pipeline in a row; those that differ between the programs are marked.",
-    )
+    marks = {title: MARKS["differs" if stage in faulty else usual] for stage, title in STAGES.items()}
+    with st.container(key="diagnose-stages"):
+        st.markdown(" → ".join(mark.format(title) for title, mark in marks.items()))
 
 
 def picture_of_model(view: View, found: diagnose.Verdict) -> None:

@@ -19,11 +19,13 @@ PAGES = ["/heads", "/contribution", "/positions", "/norms", "/feed_forward", "/i
 PAGES += ["/texts", "/diagnose"]
 #: Pixels of a phone from the top of the screen to the picture; controls of the input above a page.
 HIGHEST, MOST_CONTROLS = 320, 6
-#: The upper edge of the first picture, or null before it is drawn. The picture of Texts is the ranking with its scores.
+#: The upper edge of the first picture, or null before it is drawn. The picture of Texts is the ranking with its scores,
+#: that of Diagnose begins with the stages of the pipeline.
 PICTURE = """() => {
-  const pictures = ".stMain .enc-root.enc-drawn :is(svg.main-svg, canvas), .stMain .st-key-texts-list";
+  const own = ".stMain :is(.st-key-texts-list, .st-key-diagnose-stages)";
+  const pictures = `.stMain .enc-root.enc-drawn :is(svg.main-svg, canvas), ${own}`;
   const drawn = [...document.querySelectorAll(pictures)];
-  const boxes = drawn.map(one => one.getBoundingClientRect()).filter(box => box.width > 100 && box.height > 60);
+  const boxes = drawn.map(one => one.getBoundingClientRect()).filter(box => box.width > 100 && box.height > 40);
   return boxes.length ? Math.round(Math.min(...boxes.map(box => box.top))) : null;
 }"""
 #: Names of the controls of the input.

@@ -38,6 +38,8 @@ def test_a_fault_is_named_and_its_stage_marked():
     assert_well(app)
     found = diagnose.find("twin-pre", TEXTS, vectors, together=1)
     assert found.faults[0].sentence in written(app)
+    assert ":red-badge[:material/close: Pooling differs]" in written(app)
+    assert ":green-badge[:material/check: Layers]" in written(app)
     assert [button.label for button in app.button if "model" in button.label] == ["See this stage in the model"]
 
 
