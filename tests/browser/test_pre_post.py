@@ -59,7 +59,7 @@ def test_training_stops_continues_and_ends_with_the_page_while_a_word_is_hidden(
     page.get_by_label("Step of the maps").press("Home")
     expect(page.get_by_label("Step of the maps")).to_have_attribute("aria-valuetext", "step 0")
     button(page, "Continue").click()
-    expect(page.get_by_text(re.compile(rf"trains, step (?!{stopped_at:,} )[\d,]+ of 3,000"))).to_be_visible(
+    expect(page.get_by_text(re.compile(rf"training, step (?!{stopped_at:,} )[\d,]+ of 3,000"))).to_be_visible(
         timeout=PATIENCE
     )
     open_page(page, "Heads")
