@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from encoder.checkpoints.checkpoint import read_checkpoint
-from encoder.checkpoints.families import FAMILIES, JOINTS, Fields, family_of
+from encoder.checkpoints.families import FAMILIES, JOINTS, PAGES, Fields, family_of
 from encoder.checkpoints.generation import with_writer
 from encoder.checkpoints.joint import image_encoder, load_joint, text_encoder
 from encoder.checkpoints.lora import has_adapter, refuse_alone, with_adapter
@@ -18,6 +18,7 @@ from encoder.checkpoints.maps import load_maps
 from encoder.checkpoints.native import is_native
 from encoder.checkpoints.native_read import load_native
 from encoder.checkpoints.notes import notes_on_pairs
+from encoder.checkpoints.pages import load_pages
 from encoder.checkpoints.sentence import TEXT, TOKEN, EmbeddingSteps, read_steps
 from encoder.checkpoints.sentence_settings import TransformerSettings
 from encoder.checkpoints.sentence_steps import read_mix, read_static, read_step
@@ -131,6 +132,11 @@ def _load_steps(
         if trial:
             try_tokenizer(steps.folder)
         return load_joint(name, steps.folder, weights(steps.folder), fields, joint, device, dtype)
+    pages = PAGES.get(str(fields.get("model_type")))
+    if pages is not None:
+        if trial:
+            try_tokenizer(steps.folder)
+        return load_pages(name, steps.folder, weights(steps.folder), fields, pages, device, dtype)
     family = family_of(fields)
     writes = not family.sounds or (steps.folder / "tokenizer.json").is_file()
     if trial and not family.images and writes:

@@ -23,6 +23,7 @@ from encoder.checkpoints.weights import SINGLE, named_weights
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
+from encoder.encoders.page import PageEncoder
 from encoder.encoders.seq2seq import Decoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import ConfigError, EncoderError, LoadError, quoted
@@ -165,6 +166,8 @@ def write_native(model: Savable, folder: Path, dtype: torch.dtype) -> None:
 
 def fields_of(model: Tower) -> dict[str, Any]:
     """All of a model but its weights and its tokenizer, as JSON."""
+    if isinstance(model, PageEncoder):
+        raise EncoderError(f"{model.name} is not written in any layout here: copy the folder that it was loaded from.")
     fields: dict[str, Any] = {"encoder": dataclasses.asdict(model.config)}
     fields |= {name: _head_fields(getattr(model, name)) for name in heads_of(type(model))}
     if model.decoder is not None:

@@ -13,7 +13,7 @@ from encoder.inputs.json_file import read_json
 from encoder.model.config import Patches
 
 #: Pillow's numbers of the ways to scale an image.
-RESAMPLING: dict[int, Interpolation] = {0: "nearest", 2: "bilinear", 3: "bicubic", 4: "box"}
+RESAMPLING: dict[int, Interpolation] = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box"}
 FILE, JOINT_FILE = "preprocessor_config.json", "processor_config.json"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -30,7 +30,7 @@ def read_preparation(folder: Path, patches: Patches, usual_fields: Mapping[str, 
         fields["size"] = {"shortest_edge": fields["size"]}
     resample = fields.get("resample", 2)
     if type(resample) is not int or resample not in RESAMPLING:
-        raise LoadError(f"{FILE} has an unknown resample={quoted(resample)}: choose 0, 2, 3 or 4 (nearest to box).")
+        raise LoadError(f"{FILE} has an unknown resample={quoted(resample)}: choose 0 to 4 (nearest to box).")
     factor = fields.get("rescale_factor", 1 / 255)
     if fields.get("do_rescale", True) is not True or not is_number(factor) or abs(factor * 255 - 1) > 1e-3:
         raise LoadError(f"{FILE} does not scale pixels from 0..255 to 0..1: choose a checkpoint that does.")

@@ -22,7 +22,7 @@ from encoder.trace.trace import Trace
 
 #: The largest mean or std of pixels, which are between 0 and 1; one over it is the smallest std.
 MOST = 1e6
-Interpolation = Literal["bilinear", "bicubic", "nearest", "box"]
+Interpolation = Literal["bilinear", "bicubic", "nearest", "box", "lanczos"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,23 @@ class Preparation:
             raise ConfigError(f"mean={quoted(self.mean)} is out of range: choose numbers up to {MOST:g}.")
         if not all(1 / MOST <= one <= MOST for one in self.std):
             raise ConfigError(f"std={quoted(self.std)} is out of range: choose numbers from {1 / MOST:g} to {MOST:g}.")
+
+
+def scaled_to(pixels: Tensor, height: int, width: int, interpolation: Interpolation) -> Tensor:
+    """[C, H, W] -> [C, height, width]: whole numbers by Pillow, others by torch, which has no Lanczos. Raises
+    ImageError for too many pixels."""
+    if tuple(pixels.shape[1:]) == (height, width):
+        return pixels
+    image_files.check_size("The scaled image", width, height)
+    if not pixels.is_floating_point():
+        return image_files.resized(pixels, height, width, interpolation)
+    if interpolation == "lanczos":
+        return image_files.resized(pixels, height, width, interpolation).clamp(0.0, 1.0)
+    how = {"box": "area"}.get(interpolation, interpolation)
+    smooth = how in ("bilinear", "bicubic")
+    return torch.nn.functional.interpolate(
+        pixels.unsqueeze(0), size=(height, width), mode=how, antialias=smooth, align_corners=False if smooth else None
+    )[0].clamp(0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,16 +128,7 @@ class ImageEncoder(SignalEncoder):
             short, long = min(height, width), max(height, width)
             sides = (wanted, int(wanted * long / short))
             wanted = sides if height <= width else (sides[1], sides[0])
-        if (height, width) == wanted:
-            return pixels
-        image_files.check_size("The scaled image", wanted[1], wanted[0])
-        if not pixels.is_floating_point():
-            return image_files.resized(pixels, *wanted, self.preparation.interpolation)
-        how = {"box": "area"}.get(self.preparation.interpolation, self.preparation.interpolation)
-        smooth = how in ("bilinear", "bicubic")
-        return torch.nn.functional.interpolate(
-            pixels.unsqueeze(0), size=wanted, mode=how, antialias=smooth, align_corners=False if smooth else None
-        )[0].clamp(0.0, 1.0)
+        return scaled_to(pixels, *wanted, self.preparation.interpolation)
 
     def _cut(self, pixels: Tensor) -> Tensor:
         """[C, H, W] -> the S x S pixels in the middle, zeros where the image is smaller."""

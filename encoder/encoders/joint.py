@@ -31,7 +31,8 @@ from encoder.trace.trace import Trace
 
 Signal = ImageEncoder | AudioEncoder
 #: What makes probabilities of the logits: over all texts of an image (CLIP), or for each pair by itself (SigLIP).
-Compares = Literal["softmax", "sigmoid"]
+#: "MaxSim": tokens are compared, and not one vector of each input (`encoder.similarity.page_interaction`).
+Compares = Literal["softmax", "sigmoid", "MaxSim"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,9 +104,10 @@ class JointEncoder(Shown):
     @property
     def n_parameters(self) -> int:
         """Number of the weights of both towers, projections included."""
-        heads = [*self.text.dense, *([] if self.other.vector_head is None else [self.other.vector_head])]
-        ends = sum(parameter.numel() for head in heads for parameter in head.parameters())
-        return self.text.n_parameters + self.other.n_parameters + ends
+        own = [self.text.encoder, *self.text.dense, self.other.encoder, *self.other.heads.values()]
+        classes = () if self.other.classifier is None else self.other.classifier.parameters()
+        counted = {id(one): one for module in own for one in module.parameters()}  # towers may share them
+        return sum(one.numel() for one in counted.values()) - sum(one.numel() for one in classes)
 
     def trace(self, input: Any, **options: Any) -> Trace:
         """A trace of the tower that takes the input: of `text` for a str, else of `other`. options: of its `trace`."""
@@ -154,8 +156,20 @@ class JointEncoder(Shown):
     # --- comparison ---------------------------------------------------------------------------------------------------
 
     def logits(self, image_vectors: Tensor, text_vectors: Tensor) -> Tensor:
-        """Unit vectors [I, E] and [N, E] -> [I, N]: scale x cosine + bias."""
+        """Unit vectors [I, E] and [N, E] -> [I, N]: scale x cosine + bias.
+
+        Raises EncoderError for a model that compares tokens.
+        """
+        self.check_vectors()
         return self.scale * (image_vectors @ text_vectors.T) + self.bias
+
+    def check_vectors(self) -> None:
+        """Raise EncoderError for a model that compares tokens, and not one vector of each input."""
+        if self.compares == "MaxSim":
+            raise EncoderError(
+                f"{self.name} compares each token of a query with each patch of a page, and has no vector of the "
+                "whole: use encoder.similarity.page_interaction(model, query, page)."
+            )
 
     def probabilities_of(self, logits: Tensor) -> Tensor:
         """Logits [I, N] -> [I, N]: softmax over the texts of each image, or the sigmoid of each pair by itself."""

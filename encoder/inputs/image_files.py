@@ -179,7 +179,8 @@ def _checked(pixels: Tensor, name: str) -> Tensor:
 
 
 def resized(pixels: Tensor, height: int, width: int, interpolation: str) -> Tensor:
-    """uint8 [C, H, W] -> uint8 [C, height, width], by Pillow, channel by channel, as processors of checkpoints do."""
+    """[C, H, W] -> [C, height, width], uint8 or float32 as before, by Pillow, channel by channel, as processors of
+    checkpoints do."""
     from PIL import Image
 
     how = Image.Resampling[interpolation.upper()]

@@ -42,6 +42,11 @@ class TimeSteps:
         """[T]: "0.42-0.44 s"."""
         return tuple(map(str, self.spans))
 
+    @property
+    def special(self) -> tuple[bool, ...]:
+        """[T]: none is."""
+        return (False,) * self.n_steps
+
 
 @dataclass(frozen=True)
 class SpectrogramGrid:
@@ -71,6 +76,11 @@ class SpectrogramGrid:
     def tokens(self) -> tuple[str, ...]:
         """[T]: "[CLS]", "[DIST]", then "0.16-0.32 s b2" for a patch of the third band from below."""
         return (*self.before, *(str(span) for span in self.spans if span is not None))
+
+    @property
+    def special(self) -> tuple[bool, ...]:
+        """[T]: True for [CLS] and the distillation token."""
+        return tuple(span is None for span in self.spans)
 
 
 SoundLayout = TimeSteps | SpectrogramGrid

@@ -30,8 +30,7 @@ def grid(trace: Trace) -> PatchGrid:
 def over_image(trace: Trace, rows: Tensor) -> Tensor:
     """rows [..., T] of weights on all tokens -> [..., R, C], those on patches. Special tokens are left out."""
     patches = grid(trace)
-    first = len(patches.before)
-    return rows[..., first:].reshape(*rows.shape[:-1], patches.rows, patches.columns)
+    return rows[..., list(patches.patches)].reshape(*rows.shape[:-1], patches.rows, patches.columns)
 
 
 def rows_of_token(trace: Trace, token: int) -> Tensor:
@@ -60,15 +59,17 @@ def attention_distances(trace: Trace) -> Tensor:
     on patches are divided by their sum. A head whose patches attend to no patch gives NaN.
     """
     patches = grid(trace)
-    first = len(patches.before)
+    own = list(patches.patches)
     places = torch.stack(
         torch.meshgrid(torch.arange(patches.rows), torch.arange(patches.columns), indexing="ij"), dim=-1
     ).reshape(-1, 2)
     apart = torch.cdist(places.double(), places.double()).float().to(trace.mask.device) * patches.patch_size  # [P, P]
     found = torch.zeros(trace.config.n_layers, trace.config.n_heads, device=trace.mask.device)
-    for layer, rows, _, pattern in trace.iter_attention(range(trace.config.n_layers), None, slice(first, None)):
-        weights = pattern[..., first:]  # [H, rows, P]
-        near = apart[rows.start - first : rows.stop - first]
+    place_of = {token: place for place, token in enumerate(own)}
+    for layer, rows, _, pattern in trace.iter_attention(range(trace.config.n_layers), None, slice(min(own), None)):
+        inside = [token for token in range(rows.start, rows.stop) if token in place_of]
+        weights = pattern[:, [token - rows.start for token in inside]][..., own]  # [H, rows, P]
+        near = apart[[place_of[token] for token in inside]]
         found[layer] += ((weights * near).sum(-1) / weights.sum(-1)).sum(-1)
     return found / len(places)
 
@@ -94,11 +95,11 @@ def patch_norms(trace: Trace, times: float = OUTLIER) -> PatchNorms:
     models, in patches without information. Their norms have two modes, so the paper cuts between them by hand (at 150
     in DINOv2-g). A multiple of the median needs no hand, and a picture of all norms shows whether there are two modes.
     """
-    before = grid(trace).before
+    layout = grid(trace)
     norms = torch.stack([x.float().norm(dim=-1) for x in trace.streams]).cpu().numpy()  # [L + 1, T]
-    own = norms[:, len(before) :]
+    own = norms[:, list(layout.patches)]
     cutoffs = times * np.median(own, axis=1)
-    special = {name: norms[:, token] for token, name in enumerate(before)}
+    special = {name: norms[:, token] for token, name in enumerate(layout.before)}
     return PatchNorms(own, special, own > cutoffs[:, None], cutoffs)
 
 
@@ -110,7 +111,7 @@ def registers(trace: Trace) -> tuple[int, ...]:
 def neighbour_similarity(trace: Trace) -> tuple[float, float]:
     """Mean cosine of the position vectors of two patches that share a side, and of two that do not."""
     patches, similar = grid(trace), position_similarity(trace)
-    places = torch.tensor([patches.place(token) for token in range(len(patches.before), trace.n_tokens)])
+    places = torch.tensor([divmod(place, patches.columns) for place in range(len(patches.patches))])
     apart = (places[:, None] - places[None]).abs().sum(-1).to(similar.device)
     return float(similar[apart == 1].mean()), float(similar[apart > 1].mean())
 
@@ -119,6 +120,6 @@ def position_similarity(trace: Trace) -> Tensor:
     """[P, P]: cosine of the position vectors of each two patches. Raises EncoderError where no vector is added."""
     if trace.position is None:
         raise EncoderError("This model adds no position vectors: choose another one.")
-    vectors = trace.position[len(grid(trace).before) :].float()
+    vectors = trace.position[list(grid(trace).patches)].float()
     unit = torch.nn.functional.normalize(vectors, dim=-1)
     return unit @ unit.T

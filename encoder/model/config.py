@@ -260,6 +260,9 @@ class EncoderConfig:
     #: Sound input through convolutions over time; None: none.
     convolutions: Convolutions | None = None
 
+    #: Whether the input is vectors of tokens, which other modules made (of pages, by ModernVBERT).
+    vectors: bool = False
+
     # Positions of such inputs
     #: Time steps that the convolution of "convolutional" positions sees (Wav2Vec2).
     position_kernel: int = 0
@@ -402,8 +405,8 @@ class EncoderConfig:
 
     @property
     def takes_text(self) -> bool:
-        """Whether the input is ids of tokens, and not an image or a sound."""
-        return self.patches is None and self.spectrogram is None and self.convolutions is None
+        """Whether the input is ids of tokens, and not an image, a sound or vectors."""
+        return self.patches is None and self.spectrogram is None and self.convolutions is None and not self.vectors
 
     @property
     def sublayers(self) -> tuple[Sublayer, ...]:

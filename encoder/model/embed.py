@@ -233,13 +233,16 @@ class ConvolutionFront(nn.Module):
 
 
 def token_module(config: EncoderConfig) -> nn.Module:
-    """What makes vectors [B, T, E] of the input: a table for text, a projection or convolutions for the others."""
+    """What makes vectors [B, T, E] of the input: a table for text, a projection or convolutions for the others; nothing
+    for what is such vectors already."""
     if config.patches is not None:
         return PatchProjection(config)
     if config.spectrogram is not None:
         return SpectrogramProjection(config)
     if config.convolutions is not None:
         return ConvolutionFront(config)
+    if config.vectors:
+        return nn.Identity()
     return nn.Embedding(config.vocab_size, config.embedding_width)
 
 
@@ -262,7 +265,7 @@ class Embedding(nn.Module):
         self.hook_out = HookPoint("embedding")
 
     def forward(self, inputs: Tensor, mask: Tensor | None, segments: Tensor | None, first: int = 0) -> Tensor:
-        """inputs: ids [B, T], pixels [B, C, S, S] or sound -> [B, T, D]."""
+        """inputs: ids [B, T], pixels [B, C, S, S], sound, or vectors of tokens [B, T, E] -> [B, T, D]."""
         steps = x = self.scaled(self.tokens(inputs), inputs, mask)
         if self.merged > 1:
             x = nn.functional.avg_pool1d(steps.transpose(1, 2), self.merged).transpose(1, 2)

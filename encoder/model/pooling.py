@@ -149,6 +149,8 @@ class LateConfig:
     n_query: int = 0
     #: The token to which queries are filled.
     filler: str | None = None
+    #: What follows the words of a query (ColModernVBERT).
+    suffix: str = ""
     #: Whether a longer query is cut there.
     exact: bool = True
     #: Whether other tokens attend to the filler.

@@ -306,6 +306,7 @@ def score_of(
     if isinstance(model, JointEncoder):
         if kind not in ("auto", "cosine"):
             raise EncoderError(f"{model.name} compares vectors: choose the kind cosine, not {kind}.")
+        model.check_vectors()
         one, other = (
             text_side(model.text, given, _most(model.text, given, each_word))
             if isinstance(given, str)

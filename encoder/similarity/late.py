@@ -111,7 +111,8 @@ def _sentence(model: TextEncoder, text: str, role: Role) -> tuple[Tokenized, int
     fill = how.n_query if role == "query" else 0
     if fill and how.exact:
         limit = fill
-    sentence = model.tokenize(before + text, max_tokens=limit)
+    after = how.suffix if role == "query" else ""
+    sentence = model.tokenize(before + text + after, max_tokens=limit)
     n_own = len(sentence)
     return (_filled(model, how, sentence, fill) if fill > n_own else sentence), n_own
 

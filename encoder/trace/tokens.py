@@ -5,6 +5,7 @@ Shapes: T tokens, padding included.
 
 import unicodedata
 from collections.abc import Sequence
+from itertools import count
 from typing import Literal
 
 import torch
@@ -21,7 +22,7 @@ PIECE_MARKS = ("##", "Ġ", "▁", "Ċ")
 def is_special(trace: Trace) -> tuple[bool, ...]:
     """[T]: True for [CLS], [SEP] and the like that the tokenizer added. Padding is not a token, so not special."""
     if trace.layout is not None:
-        return tuple(index < len(trace.layout.before) for index in range(trace.n_tokens))
+        return trace.layout.special
     if trace.source is None:
         return (False,) * trace.n_tokens
     return trace.source.special + (False,) * (trace.n_tokens - len(trace.source))
@@ -78,8 +79,8 @@ def pair_labels(ids: Sequence[int], content: Sequence[bool], words: Sequence[int
 def words(trace: Trace) -> tuple[int, ...]:
     """[T]: which word a token belongs to; -1 for special tokens and padding. Each patch or time step is one."""
     if trace.layout is not None:
-        n_before = len(trace.layout.before)
-        return tuple(max(-1, index - n_before) for index in range(trace.n_tokens))
+        numbers = count()
+        return tuple(-1 if special else next(numbers) for special in trace.layout.special)
     if trace.source is None:
         return (-1,) * trace.n_tokens
     return trace.source.words + (-1,) * (trace.n_tokens - len(trace.source))

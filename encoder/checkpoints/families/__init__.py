@@ -6,13 +6,14 @@ from typing import Any
 
 from encoder.checkpoints.families import bert, clip, deberta, gpt, llama, modernbert, seq2seq, sound, vit
 from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNames, LMNames, VectorNames
+from encoder.checkpoints.families.pages import PAGES, Pages
 from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import Fields, unsupported
 from encoder.checkpoints.measured_parity import REFUSED
 
 __all__ = [
-    "FAMILIES", "JOINTS", "ClassifierNames", "Family", "Fields", "HeadNames", "Joint", "LMNames", "Part", "VectorNames",
-    "family_of", "unsupported",
+    "FAMILIES", "JOINTS", "PAGES", "ClassifierNames", "Family", "Fields", "HeadNames", "Joint", "LMNames", "Pages",
+    "Part", "VectorNames", "family_of", "unsupported",
 ]  # fmt: skip
 
 #: Names of families in the error for an unknown one.
@@ -50,7 +51,7 @@ JOINTS = {
 
 def nearest(kind: Any) -> str:
     """The known families whose names are nearest to an unknown one."""
-    known = sorted({*FAMILIES, *JOINTS})
+    known = sorted({*FAMILIES, *JOINTS, *PAGES})
     found = difflib.get_close_matches(str(kind), known, n=N_NEAREST, cutoff=0.0)
     return f"it is not a family that is known here, the nearest names are {', '.join(found)}"
 

@@ -36,9 +36,10 @@ _STORAGES: WeakKeyDictionary[Encoder, frozenset[int]] = WeakKeyDictionary()
 
 
 def model_bytes(model: NamedEncoder | JointEncoder) -> int:
-    """Bytes of a model's weights; two placements that share weights both count them."""
-    weights = chain.from_iterable(tower.encoder.parameters() for tower in model.towers.values())
-    return sum(weight.numel() * weight.element_size() for weight in weights)
+    """Bytes of a model's weights; two placements that share weights both count them, two towers only once."""
+    modules = [one for tower in model.towers.values() for one in (tower.encoder, *tower.heads.values())]
+    weights = {id(weight): weight for weight in chain.from_iterable(one.parameters() for one in modules)}
+    return sum(weight.numel() * weight.element_size() for weight in weights.values())
 
 
 def value_bytes(value: Any) -> int:
