@@ -24,7 +24,9 @@ from encoder.causal.variants import TOKENS_AT_ONCE
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.named import NamedEncoder
+from encoder.encoders.page import PageEncoder
 from encoder.errors import EncoderError
+from encoder.inputs.layout import PatchGrid
 from encoder.inputs.sound import Sound
 from encoder.measure import patches, sounds
 from encoder.model.device import explain_out_of_memory
@@ -50,7 +52,8 @@ def windows(sound: Sound) -> np.ndarray:
 def n_parts(model: NamedEncoder, given: Any) -> int:
     """P. Raises EncoderError for a text."""
     if isinstance(model, ImageEncoder):
-        return model.layout.rows * model.layout.columns
+        grid = model.layout_of(given) if isinstance(model, PageEncoder) else model.layout
+        return grid.rows * grid.columns
     if isinstance(model, AudioEncoder):
         return len(windows(given)) - 1
     raise EncoderError("Occlusion covers parts of an image or a sound: for a text, use measure.deletion.")
@@ -74,9 +77,15 @@ def covered(model: NamedEncoder, given: Any, which: np.ndarray, cover: Cover = "
         raise EncoderError(f"cover={cover!r} is unknown: choose one of {', '.join(COVERS)}.")
     if which.ndim != 2 or which.shape[1] != n_parts(model, given):
         raise EncoderError(f"`which` must be [n, {n_parts(model, given)}], not {list(which.shape)}.")
+    if isinstance(model, PageEncoder):
+        page, grid = model.fitted(given), model.layout_of(given)
+        colour = _colour(model, model.shown(given), cover, normalised=False)
+        if not page.is_floating_point():  # as it is scaled once more, to one tile
+            colour = (colour * 255).round().to(page.dtype)
+        return torch.stack([model.vectors_of(torch.where(one, colour, page)) for one in _spread(grid, page, which)])
     if isinstance(model, ImageEncoder):
         pixels = model.prepare(given)
-        return torch.where(_spread(model, which), _colour(model, pixels, cover), pixels)
+        return torch.where(_spread(model.layout, pixels, which), _colour(model, pixels, cover), pixels)
     assert isinstance(model, AudioEncoder)
     edges = (windows(given) * given.rate).round().astype(int)
     found = []
@@ -88,23 +97,22 @@ def covered(model: NamedEncoder, given: Any, which: np.ndarray, cover: Cover = "
     return torch.stack(found)
 
 
-def _spread(model: ImageEncoder, which: np.ndarray) -> Tensor:
-    """[n, P] of patches -> [n, 1, S, S] of pixels. A rest of the image that belongs to no patch stays."""
-    grid, size = model.layout, model.layout.patch_size
+def _spread(grid: PatchGrid, pixels: Tensor, which: np.ndarray) -> Tensor:
+    """[n, P] of patches -> [n, 1, H, W] of pixels [C, H, W]. A rest of the image that belongs to no patch stays."""
+    size = grid.patch_size
     cells = torch.from_numpy(which.reshape(-1, 1, grid.rows, grid.columns))
-    pixels = cells.repeat_interleave(size, dim=2).repeat_interleave(size, dim=3)
-    rest = (0, model.side - pixels.shape[3], 0, model.side - pixels.shape[2])
-    return torch.nn.functional.pad(pixels, rest, value=False)
+    found = cells.repeat_interleave(size, dim=2).repeat_interleave(size, dim=3)
+    rest = (0, pixels.shape[2] - found.shape[3], 0, pixels.shape[1] - found.shape[2])
+    return torch.nn.functional.pad(found, rest, value=False)
 
 
-def _colour(model: ImageEncoder, pixels: Tensor, cover: Cover) -> Tensor:
-    """[C, 1, 1]: what covers a patch, as the model processes it."""
+def _colour(model: ImageEncoder, pixels: Tensor, cover: Cover, normalised: bool = True) -> Tensor:
+    """[C, 1, 1]: what covers a patch, as the model processes it; normalised: whether the pixels are already."""
     if cover == "mean":
         return pixels.mean(dim=(1, 2), keepdim=True)
-    if cover == "grey":
-        return torch.zeros(len(pixels), 1, 1)
     mean, std = (torch.tensor(one).view(-1, 1, 1) for one in (model.preparation.mean, model.preparation.std))
-    return -mean / std
+    black, grey = (-mean / std, torch.zeros_like(mean)) if normalised else (torch.zeros_like(mean), mean)
+    return grey if cover == "grey" else black
 
 
 def iter_covered(

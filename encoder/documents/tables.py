@@ -22,7 +22,7 @@ from encoder.measure.norm_weighting import layer_shares, norm_weighted
 from encoder.measure.pair_scores import Scores
 from encoder.measure.residual_stream import layer_entropy
 from encoder.measure.residual_stream import measure as measure_stream
-from encoder.similarity import Attribution, WordScores
+from encoder.similarity import Attribution, PageInteraction, WordScores
 from encoder.trace.trace import Trace
 
 
@@ -38,6 +38,28 @@ def captions_frame(texts: Sequence[str], found: Scores) -> pd.DataFrame:
     """The scores of one image: a row for each caption."""
     numbers = {"cosine": found.cosines, "logit": found.logits, "probability": found.probabilities}
     return pd.DataFrame({"caption": list(texts)} | {name: of_image[0].numpy() for name, of_image in numbers.items()})
+
+
+def page_frame(found: PageInteraction) -> pd.DataFrame:
+    """MaxSim of a query with a page: a row for each token of the query and each place where it adds something."""
+    shares, beside = found.shares(), found.beside
+    rows = [
+        {
+            "query_position": at,
+            "query": found.queries[at],
+            "row": int(row),
+            "column": int(column),
+            "added": share[row, column],
+        }
+        for at, share in enumerate(shares)
+        for row, column in np.argwhere(share != 0)
+    ]
+    rows += [
+        {"query_position": at, "query": found.queries[at], "row": None, "column": None, "added": added}
+        for at, added in enumerate(beside)
+        if added
+    ]
+    return pd.DataFrame(rows, columns=["query_position", "query", "row", "column", "added"])
 
 
 def attention_frame(

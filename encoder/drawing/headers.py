@@ -132,10 +132,11 @@ class InputHeader(TypedDict):
     of: int | None
     #: Of a text: its tokens, unless there are too many.
     labels: NotRequired[list[str]]
-    #: Of an image: its patches, the tokens before them, its data, and whether it is drawn with smoothing.
+    #: Of an image: its rows and columns of patches, their tokens row by row, its data, and whether it is drawn with
+    #: smoothing.
     rows: NotRequired[int]
     columns: NotRequired[int]
-    before: NotRequired[int]
+    patches: NotRequired[list[int]]
     uri: NotRequired[str]
     smooth: NotRequired[bool]
     #: Of a sound: start, end and band of each token, and the seconds of all.

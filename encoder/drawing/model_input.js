@@ -70,8 +70,8 @@ export class ModelInput {
   nameOf(position) {
     const known = this.input.labels?.[position] ?? this.header.labels[position - this.header.first];
     if (known !== undefined) return `“${known}”`;
-    const patch = position - this.input.before;
-    if (this.input.columns && patch >= 0) {
+    const patch = this.input.patches?.indexOf(position) ?? -1;
+    if (patch >= 0) {
       return `r${Math.floor(patch / this.input.columns)} c${patch % this.input.columns}`;
     }
     return `token ${position}`;
@@ -127,16 +127,17 @@ export class ModelInput {
 
   paintImage() {
     const { input, view, arrays, whole } = this;
-    const side = Math.min(IMAGE_SIDE * view.theme.scale, view.root.clientWidth);
-    Object.assign(whole.style, { width: `${side}px`, height: `${side}px` });
-    const pen = this.pen(whole, side, side);
+    const longer = Math.min(IMAGE_SIDE * view.theme.scale, view.root.clientWidth);
+    const side = longer / Math.max(input.columns, input.rows); // of a patch
+    const [across, down] = [side * input.columns, side * input.rows];
+    Object.assign(whole.style, { width: `${across}px`, height: `${down}px` });
+    const pen = this.pen(whole, across, down);
     pen.imageSmoothingEnabled = input.smooth;
-    if (this.image.complete) pen.drawImage(this.image, 0, 0, side, side);
-    const [width, height] = [side / input.columns, side / input.rows];
+    if (this.image.complete) pen.drawImage(this.image, 0, 0, across, down);
     const [first, count] = view.pan.shown;
-    for (let patch = 0; patch < input.rows * input.columns; patch++) {
-      const token = patch + input.before;
-      const box = [patch % input.columns * width, Math.floor(patch / input.columns) * height, width, height];
+    const boxOf = (patch) => [patch % input.columns * side, Math.floor(patch / input.columns) * side, side, side];
+    for (const [patch, token] of input.patches.entries()) {
+      const box = boxOf(patch);
       pen.fillStyle = `rgb(${BLUE} / ${0.75 * arrays.received.data[token] / this.top})`;
       pen.fillRect(...box);
       pen.lineWidth = 1;
@@ -144,9 +145,9 @@ export class ModelInput {
       pen.strokeRect(...box);
     }
     for (const [token, colour] of this.marks()) {
-      const patch = token - input.before;
+      const patch = input.patches.indexOf(token);
       if (patch < 0) continue;
-      const box = [patch % input.columns * width, Math.floor(patch / input.columns) * height, width, height];
+      const box = boxOf(patch);
       for (const [style, line] of [["#000", 5], [colour, 2.5]]) {
         Object.assign(pen, { strokeStyle: style, lineWidth: line });
         pen.strokeRect(...box);
@@ -214,8 +215,8 @@ export class ModelInput {
     if (x < 0 || x >= 1 || y < 0 || y >= 1) return null;
     if (canvas === this.strip) return Math.floor(x * this.header.count);
     if (this.input.kind === "image") {
-      return this.input.before + Math.floor(y * this.input.rows) * this.input.columns +
-        Math.floor(x * this.input.columns);
+      const { rows, columns, patches } = this.input;
+      return patches[Math.floor(y * rows) * columns + Math.floor(x * columns)];
     }
     const [time, band] = [x * this.input.seconds, Math.floor((1 - y) * this.bands)];
     const found = this.spans.findIndex((span) =>

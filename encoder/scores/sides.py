@@ -9,8 +9,9 @@ Shapes: n variants, G parts, T tokens, D d_model, E width of a vector.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,11 @@ from encoder.encoders.named import NamedEncoder
 from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
+from encoder.inputs.layout import PatchGrid
 from encoder.inputs.text import Tokenized, readable
 from encoder.model.device import explain_out_of_memory
 from encoder.scores.parts import Level, Part, cut_at, parts
+from encoder.trace.trace import Trace
 
 #: Tokens that are run at a time.
 TOKENS_AT_ONCE = 1024
@@ -162,31 +165,29 @@ def signal_side(model: SignalEncoder, given: Any) -> Side:
     prepared = model.prepare(given).unsqueeze(0).to(device=model.device, dtype=model.encoder.dtype)
     with torch.no_grad():
         x = model.encoder.embedding(prepared, None, None)
-    trace = model.trace(given)
-    n_special = len(model.layout.before) if model.layout is not None else 0
-    found, level = _regions(model, list(trace.labels), n_special)
+    found, level = _regions(model.trace(given))
     return Side(model, tuple(found), level, x, torch.ones(x.shape[1], dtype=torch.bool, device=x.device), given=given)
 
 
-def _regions(model: SignalEncoder, labels: Sequence[str], n_special: int) -> tuple[list[Part], str]:
-    n_patches = len(labels) - n_special
-    side = round(n_patches**0.5)
-    if model.takes == "image" and side * side == n_patches:
-        blocks = min(side, round(REGIONS**0.5))
-        found = []
-        cuts = np.linspace(0, side, blocks + 1).round().astype(int)
-        for row in range(blocks):
-            for column in range(blocks):
-                places = [
-                    n_special + r * side + c
-                    for r in range(cuts[row], cuts[row + 1])
-                    for c in range(cuts[column], cuts[column + 1])
-                ]
-                found.append(Part(f"row {row + 1}, column {column + 1}", tuple(places), (places[0], places[-1] + 1)))
-        return found, "region"
-    cuts = np.linspace(0, n_patches, min(REGIONS, n_patches) + 1).round().astype(int)
-    spans = zip(cuts[:-1] + n_special, cuts[1:] + n_special, strict=True)
+def _regions(trace: Trace) -> tuple[list[Part], str]:
+    if isinstance(trace.layout, PatchGrid):
+        return _blocks(trace.layout), "region"
+    own = [token for token, special in enumerate(trace.layout.special) if not special] if trace.layout else []
+    cuts = np.linspace(0, len(own), min(REGIONS, len(own)) + 1).round().astype(int) + (own[0] if own else 0)
+    spans = zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
     return [Part(f"part {at + 1}", tuple(range(*span)), span) for at, span in enumerate(spans)], "stretch"
+
+
+def _blocks(grid: PatchGrid) -> list[Part]:
+    """Neighbouring patches, in as many rows and columns as REGIONS allows."""
+    most = round(REGIONS**0.5)
+    down, across = (np.linspace(0, n, min(n, most) + 1).round().astype(int) for n in (grid.rows, grid.columns))
+    found = []
+    for row, column in product(range(len(down) - 1), range(len(across) - 1)):
+        patches = product(range(down[row], down[row + 1]), range(across[column], across[column + 1]))
+        places = tuple(grid.token(*patch) for patch in patches)
+        found.append(Part(f"row {row + 1}, column {column + 1}", places, (places[0], places[-1] + 1)))
+    return found
 
 
 def masked_pool(side: Side, output: Tensor, kept: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """What the model's picture shows next to its rows: the whole text, the image or the sound that the tokens come from.
 
-Shapes: T tokens of the trace, W tokens of the window, S side of an image in pixels, N samples, P parts of a waveform.
+Shapes: T tokens of the trace, W tokens of the window, H x W pixels of an image, N samples, P parts of a waveform.
 """
 
 import base64
@@ -33,7 +33,7 @@ def beside(
     """The input as a whole: values of the header, and arrays.
 
     `received` [T], float32: the weights of the query in the open head, or without one, their mean over the window.
-    given: uint8 [S, S, 3] or [S, S], an image as the model sees it, or the Sound; of a text nothing is needed.
+    given: uint8 [H, W, 3] or [H, W], an image as the model sees it, or the Sound; of a text nothing is needed.
     Raises EncoderError for an array of another shape, and for an input that is not the trace's.
     """
     rows = window if query is None else slice(query, query + 1)
@@ -44,7 +44,7 @@ def beside(
         header["labels"] = list(trace.labels)
     elif isinstance(trace.layout, PatchGrid):
         grid = trace.layout
-        header |= {"rows": grid.rows, "columns": grid.columns, "before": len(grid.before)}
+        header |= {"rows": grid.rows, "columns": grid.columns, "patches": list(grid.patches)}
         if given is not None:
             header |= _image(given)
     elif trace.kind == "sound":
@@ -61,7 +61,7 @@ def beside(
 def _image(given: Given) -> dict[str, object]:
     """The image as a data URI; smooth: whether it is large enough to be drawn with smoothing."""
     if not isinstance(given, np.ndarray) or given.dtype != np.uint8 or given.shape[2:] not in ((), (3,)):
-        raise EncoderError("This trace is of an image: specify its pixels as uint8 [S, S, 3] or [S, S].")
+        raise EncoderError("This trace is of an image: specify its pixels as uint8 [H, W, 3] or [H, W].")
     picture, file = Image.fromarray(given), io.BytesIO()
     small = max(picture.size) <= LOSSLESS_PIXELS
     picture.thumbnail((MOST_PIXELS, MOST_PIXELS))

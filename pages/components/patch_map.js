@@ -49,19 +49,21 @@ class PatchView extends Drawing {
     this.width = this.root.clientWidth;
     if (!this.width) return;
     const side = Math.min(this.width, this.header.size);
+    const longer = Math.max(this.picture.width, this.picture.height);
+    this.across = side * this.picture.width / longer;
+    this.down = side * this.picture.height / longer;
     const scale = devicePixelRatio;
-    Object.assign(this.canvas, { width: Math.round(side * scale), height: Math.round(side * scale) });
-    Object.assign(this.canvas.style, { width: `${side}px`, height: `${side}px` });
+    Object.assign(this.canvas, { width: Math.round(this.across * scale), height: Math.round(this.down * scale) });
+    Object.assign(this.canvas.style, { width: `${this.across}px`, height: `${this.down}px` });
     const pen = this.canvas.getContext("2d");
     pen.scale(scale, scale);
     pen.imageSmoothingEnabled = this.picture.width >= SMOOTH;
-    pen.drawImage(this.picture, 0, 0, side, side);
-    this.side = side;
+    pen.drawImage(this.picture, 0, 0, this.across, this.down);
     this.arrays.weights.data.forEach((weight, at) => this.shade(pen, at, weight));
     pen.strokeStyle = "rgb(128 128 128 / 45%)";
     pen.lineWidth = 1;
-    for (let line = 1; line < this.columns; line++) this.line(pen, (line * side) / this.columns, true);
-    for (let line = 1; line < this.rows; line++) this.line(pen, (line * side) / this.rows, false);
+    for (let line = 1; line < this.columns; line++) this.line(pen, (line * this.across) / this.columns, true);
+    for (let line = 1; line < this.rows; line++) this.line(pen, (line * this.down) / this.rows, false);
     if (this.hovered) this.frame(pen, this.hovered, "rgb(255 255 255 / 80%)", 2);
     if (this.selected) {
       this.frame(pen, this.selected, "#000", 5);
@@ -82,14 +84,14 @@ class PatchView extends Drawing {
   }
 
   box([row, column]) {
-    const [width, height] = [this.side / this.columns, this.side / this.rows];
+    const [width, height] = [this.across / this.columns, this.down / this.rows];
     return [column * width, row * height, width, height];
   }
 
   line(pen, at, isVertical) {
     pen.beginPath();
     pen.moveTo(isVertical ? at : 0, isVertical ? 0 : at);
-    pen.lineTo(isVertical ? at : this.side, isVertical ? this.side : at);
+    pen.lineTo(isVertical ? at : this.across, isVertical ? this.down : at);
     pen.stroke();
   }
 

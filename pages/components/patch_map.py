@@ -39,7 +39,7 @@ def patch_map(
     """Draws the image with a colour over each patch.
 
     Args:
-        image: uint8 [S, S, 3], what the model sees.
+        image: uint8 [H, W, 3], what the model sees.
         weights: [R, C] from 0 on, one for each patch; NaN for all draws the image only.
         key: the widget's key.
         alt: a sentence for screen readers.
@@ -49,13 +49,13 @@ def patch_map(
         opacity: of the colours, 0 to 1.
         top: the weight of the last colour; None: the largest.
         signed: weights may be below 0: the colours run from -top to top, and 0 is transparent.
-        size: pixels of the drawing's side, where there is room.
+        size: pixels of the drawing's longer side, where there is room.
         on_event: called with the event before the page runs.
 
     Raises ValueError for an array whose shape or dtype does not fit.
     """
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
-        raise ValueError(f"image must be uint8 [S, S, 3], not {image.dtype} {list(image.shape)}.")
+        raise ValueError(f"image must be uint8 [H, W, 3], not {image.dtype} {list(image.shape)}.")
     weights = np.asarray(weights, dtype=np.float32)
     if weights.ndim != 2 or 0 in weights.shape:
         raise ValueError(f"weights must be [R, C], not {list(weights.shape)}.")

@@ -89,7 +89,7 @@ interface InputHeader {
   labels?: Array<string>;
   rows?: number;
   columns?: number;
-  before?: number;
+  patches?: Array<number>;
   uri?: string;
   smooth?: boolean;
   spans?: Array<[number, number, number | null] | null>;

@@ -41,12 +41,13 @@ def draw(view: View) -> Export:
 def _draw_weights(view: View, overlay: str) -> str:
     row, over = over_image.weights_of(view, overlay)
     labels, grid, token = view.trace.labels, patches.grid(view.trace), over_image.token(view)
-    on_special = three_digits(float(row[: len(grid.before)].sum()))
+    beside = token_names.some(grid.before) if grid.before else "all tokens around the page"
+    on_special = three_digits(float(row.sum() - over.sum()))
     hint = "Select a patch to read its row." if view.i is None else ""
     with answer.area():
         answer.draw(
             f"{token_names.bold(labels, token)} {VERBS[overlay]} {answer.largest(row, labels)}.",
-            f"On {token_names.some(grid.before)}, without a patch: {on_special}. {hint}",
+            f"On {beside}, without a patch: {on_special}. {hint}",
             clear=None if view.i is None else selection.clear,
         )
         over_image.draw_weights(view, over, OVERLAYS[overlay], opacity=state.newest(Params.opacity))

@@ -14,7 +14,9 @@ MOST, LONGEST = 20, 300
 
 
 def _group(model: encoder.JointEncoder) -> str:
-    """The examples that suit the model's images or sounds."""
+    """The examples that suit the model's images, pages or sounds."""
+    if model.compares == "MaxSim":
+        return "pages"
     if model.other.takes == "sound":
         return "sounds"
     return "digits" if image_input.takes_digits(model.image) else "photos"
@@ -34,27 +36,28 @@ def given() -> tuple[str, ...]:
 def fit(model: encoder.JointEncoder) -> None:
     """First captions that suit the model, in place of the first ones of another. Before they are read."""
     first = _first(_group(model))
-    firsts = {_first(group) for group in ("digits", "photos", "sounds")}
+    firsts = {_first(group) for group in ("digits", "photos", "pages", "sounds")}
     if state.newest(CaptionParams.captions) in firsts - {first}:
         state.put(CaptionParams.captions, str(first))
 
 
 def controls(model: encoder.JointEncoder) -> None:
     """The text area and the examples, and notes about what of them is used."""
+    what = "queries" if model.compares == "MaxSim" else "captions"
     state.bound(
         st.text_area,
         CaptionParams.captions,
-        "Captions, one a line",
+        f"{what.capitalize()}, one a line",
         height=150,
-        help=f"At most {MOST} captions of {LONGEST} characters. Ctrl+Enter runs them.",
+        help=f"At most {MOST} {what} of {LONGEST} characters. Ctrl+Enter runs them.",
         on_change=_forget,
     )
     examples.draw(__file__, _group(model), "caption-example", then=_forget, placeholder="… or choose examples")
     lines = [line for line in str(state.newest(CaptionParams.captions)).splitlines() if line.strip()]
     if len(set(lines)) > MOST or any(len(line) > LONGEST for line in lines):
-        st.caption(f"Compared: the first {MOST} captions, each up to {LONGEST} characters.")
+        st.caption(f"Compared: the first {MOST} {what}, each up to {LONGEST} characters.")
     if state.too_long_for_url(CaptionParams.captions):
-        st.caption("The captions are too long for a link: a copied link opens without them.")
+        st.caption(f"The {what} are too long for a link: a copied link opens without them.")
 
 
 def note_unknown(model: encoder.JointEncoder, texts: tuple[str, ...]) -> None:

@@ -18,7 +18,7 @@ from pages.core.stores import model_store
 from pages.core.view import View
 from pages.core.widgets import Export, answer, origin, over_image, title
 from pages.core.words import about, gestures, opening, plain
-from pages.predict import captions, zero_shot
+from pages.predict import captions, of_page, zero_shot
 from pages.predict.pair import Pair, of
 from pages.predict.params import SCALES, CaptionParams
 from pages.state import links, state
@@ -30,8 +30,11 @@ MOST_BUTTONS = 16
 
 def show(view: View) -> None:
     """The page with this task: the captions, their bars, the words over the image, and zero-shot classification."""
-    edited.mark(view)
     model = model_store.joint(view.model)
+    if model is not None and model.compares == "MaxSim":
+        of_page.show(view, model)
+        return
+    edited.mark(view)
     if model is not None:
         captions.fit(model)
     with st.container(key="pair-page"), st.container(key="pair-body"):

@@ -130,7 +130,8 @@ def test_an_image_is_next_to_its_patches():
     assert isinstance(shown, dict)
     sent = Image.open(io.BytesIO(base64.b64decode(shown["uri"].split(",")[1])))
     assert (np.array(sent) == pixels).all()  # so small an image loses nothing
-    assert shown["rows"] * shown["columns"] + shown["before"] == trace.n_tokens
+    assert shown["patches"] == list(range(1, trace.n_tokens))
+    assert len(shown["patches"]) == shown["rows"] * shown["columns"]
     (best, share), *_ = picture.header["classes"]  # type: ignore[misc]
     assert share == max(model.probabilities(trace).values())
     assert best in model.probabilities(trace)

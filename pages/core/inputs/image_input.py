@@ -14,7 +14,8 @@ import streamlit as st
 from PIL import Image
 
 from encoder import ImageEncoder
-from encoder.inputs import digits, image_files
+from encoder.encoders.page import PageEncoder
+from encoder.inputs import digits, example_page, image_files
 from pages.components.draw_digit import SIDE, draw_digit
 from pages.core.inputs.file_input import FileInput
 from pages.core.stores import input_kinds
@@ -23,8 +24,10 @@ from pages.state import Param, choice, state, string
 WAYS = {"example": "Example", "draw": "Draw a digit", "file": "Image file", "camera": "Camera"}
 #: Two photographs of scikit-learn, for models of any image: name -> what you see.
 PHOTOS = {"china": "A temple (China)", "flower": "A flower"}
-#: The longer side of a kept image, in pixels.
-KEPT_SIDE = 1_600
+#: A page that is drawn, for models of pages.
+PAGES = {"page": "A page (rivers)"}
+#: The longer side of a kept image, and of one that is shown, in pixels.
+KEPT_SIDE, SHOWN_SIDE = 1_600, 1_024
 
 
 @state.register
@@ -60,16 +63,22 @@ class ImageInput(FileInput):
     most_bytes = image_files.MOST_BYTES
 
     def examples(self, model: ImageEncoder) -> Mapping[str, str]:
+        if isinstance(model, PageEncoder):
+            return PAGES | PHOTOS
         if not takes_digits(model):
             return PHOTOS
         return {name: name.replace("hard: ", "hard to name: ") for name in digits.examples()}
 
     def first(self, model: ImageEncoder) -> str:
+        if isinstance(model, PageEncoder):
+            return next(iter(PAGES))
         return "3" if takes_digits(model) else "flower"
 
     def bundled(self, model: ImageEncoder, name: str) -> Any:
         if takes_digits(model):
             return digits.decode(digits.examples().get(name, name))
+        if name in PAGES:
+            return np.array(example_page.page())
         return photo(name) if name in PHOTOS else None
 
     def keeps_files(self, model: ImageEncoder) -> bool:
@@ -79,8 +88,8 @@ class ImageInput(FileInput):
         return name.startswith(self.own) and not takes_digits(model)
 
     def title(self, name: str) -> str:
-        if name in PHOTOS:
-            return PHOTOS[name]
+        if name in PAGES | PHOTOS:
+            return (PAGES | PHOTOS)[name]
         if name.startswith(self.own):
             return super().title(name)
         return "A digit" if len(name) == 64 else f"A digit: {name}"
@@ -115,16 +124,20 @@ class ImageInput(FileInput):
     def code(self, model: ImageEncoder, name: str) -> tuple[str, str]:
         if takes_digits(model):
             return "from encoder.inputs import digits", f'digits.decode("{digits.examples().get(name, name)}")'
+        if name in PAGES:
+            return "from encoder.inputs import example_page", "example_page.page()"
         if name in PHOTOS:
             return "from sklearn.datasets import load_sample_image", f'load_sample_image("{name}.jpg")'
         return "", 'model.open("your-image.png")'
 
     def shown(self, model: ImageEncoder, name: str) -> np.ndarray:
-        """What the model sees of an image: uint8 [S, S, 3]."""
+        """What the model sees of an image: uint8 [H, W, 3], a large one smaller."""
         pixels = model.shown(self.find(model, name))
         if len(pixels) == 1:
             pixels = pixels.expand(3, -1, -1)
-        return (pixels.permute(1, 2, 0).numpy() * 255).round().astype(np.uint8)
+        found = Image.fromarray((pixels.permute(1, 2, 0).numpy() * 255).round().astype(np.uint8))
+        found.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
+        return np.array(found)
 
 
 IMAGES = ImageInput(ImageParams.image, ImageParams.way)

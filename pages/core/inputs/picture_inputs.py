@@ -37,7 +37,8 @@ def picture_inputs(view: View) -> PictureInputs:
         with contextlib.suppress(EncoderError):  # a head for tags, or for multiple choice, names no class of the whole
             found = view.derived("picture classes", partial(predict, model))
             classes = dict(zip(found.labels, found.probabilities, strict=True))
-    return {"given": _given(view), "classes": classes, "pair": None if joint is None else _pair(view, joint)}
+    of_vectors = joint is not None and joint.compares != "MaxSim"
+    return {"given": _given(view), "classes": classes, "pair": _pair(view, joint) if of_vectors and joint else None}
 
 
 def _given(view: View) -> Given | None:

@@ -41,7 +41,7 @@ class Input:
         return "", repr(name)
 
     def shown(self, model: NamedEncoder, name: str) -> np.ndarray | None:
-        """The input as a picture, uint8 [S, S, 3], where it is one."""
+        """The input as a picture, uint8 [H, W, 3], where it is one."""
         return None
 
 

@@ -60,7 +60,7 @@ def draw_weights(view: View, over: np.ndarray, what: str, key: str = "patch-map"
 def answer_falls(view: View, covered: Occlusion, falls: np.ndarray) -> None:
     """The line with the patches whose covering lowers the outcome most. falls [P]."""
     grid = patches.grid(view.trace)
-    names = view.trace.labels[len(grid.before) :]
+    names = [view.trace.labels[token] for token in grid.patches]
     best = [int(part) for part in np.argsort(-falls, kind="stable")[: answer.NAMED] if falls[part] > 0]
     largest = ", ".join(f"{names[part]} {three_digits(float(falls[part]))}" for part in best) or "none"
     answer.draw(
