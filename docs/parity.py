@@ -11,6 +11,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from encoder.checkpoints.measured_parity import MEASURED
 from encoder.checkpoints.native import DISK_TYPES
 from encoder.model.config import EncoderConfig
 from encoder.model.layers import NORM_NAMES
-from tests.load import decoders, every_family, joints, reference, sounds
+from tests.load import decoders, every_family, joints, pages, reference, sounds
 
 FILE = Path(__file__).parent / "parity.md"
 HEAD = """# Images, sounds and pairs next to transformers
@@ -130,6 +131,23 @@ def of_pairs(model: Any, theirs: Any, dtype: torch.dtype) -> tuple[list[Tensor],
     return ours, expected
 
 
+def of_pages(model: Any, theirs: Any, dtype: torch.dtype) -> tuple[list[Tensor], list[Tensor]]:
+    """A model of texts and pages and the reference on the same page: its output, or ColBERT's vectors, and maps."""
+    given, reader = pages.page(*pages.PAGES[0]), model.image
+    fitted = reader.fitted(given)
+    sentence = reader.sentence(*(length // pages.TILE for length in fitted.shape[1:]))
+    found = theirs(
+        input_ids=torch.tensor([sentence.ids]),
+        pixel_values=reader.tiles(fitted)[None].to(dtype),
+        output_attentions=True,
+    )
+    trace = reader.trace(given)
+    output = trace.output if model.compares != "MaxSim" else reader.token_vectors(trace.output)
+    expected = found.get("embeddings", found.get("last_hidden_state"))[0]
+    layers = range(trace.config.n_layers)
+    return [output, *map(trace.layer_attention, layers)], [expected, *(found.attentions[layer][0] for layer in layers)]
+
+
 def rows() -> Iterator[Row]:
     """Every row of the table."""
     images = (
@@ -177,6 +195,8 @@ def rows() -> Iterator[Row]:
         for head, run in heads.items():
             more = {"num_labels": 7} if head == "ForImageClassification" else {}
             yield Row(title, f"{joints.FAMILIES[family][0]}{head}", _joint(family, head, more), _writer(family), run)
+    for title, kind in (("ModernVBERT", "ModernVBert"), ("ColModernVBERT", "ColModernVBert")):
+        yield Row(title, f"{kind}, a page", partial(pages.model_of, kind), pages.write, of_pages)
 
 
 SUMMED = "use_weighted_layer_sum"

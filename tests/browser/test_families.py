@@ -31,6 +31,8 @@ INPUT = {"model": "other", "text": "w7 w20 w33 w8 w41 w33", "i": "2", "j": "3"}
 #: Parts that only an address opens.
 PARTS = {"model": {"start": "1", "step": "scores", "check": "1"}, "heads": {"view": "vectors"}}
 JOINTS = ("clip", "metaclip2", "siglip", "siglip2")
+#: Checkpoint -> the name of its class, of models of texts and pages.
+OF_PAGES = {"modernvbert": "ModernVBert", "colmodernvbert": "ColModernVBert"}
 #: What a page says where something failed.
 ERRORS = '[data-testid="stAlertContentError"], [data-testid="stException"], .katex-error'
 #: Whether a field above the page shows this model.
@@ -60,18 +62,20 @@ def families(
     serve: Callable[..., contextlib.AbstractContextManager[Server]],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Families]:
-    from tests.load import every_family, joints  # torch takes seconds in each process
+    from tests.load import every_family, joints, pages  # torch takes seconds in each process
 
     root = tmp_path_factory.mktemp("families")
-    chosen = (*every_family.ALL, *JOINTS)
+    chosen = (*every_family.ALL, *JOINTS, *OF_PAGES)
     for name in chosen:
         if name in JOINTS:
             joints.write(joints.model_of(name), root / name, name)
+        elif name in OF_PAGES:
+            pages.write(pages.model_of(OF_PAGES[name]), root / name)
         else:
             case = every_family.ALL[name]
             every_family.write(case, case.make(), root / folder_of(name))
     with serve(ENCODERSCOPE_MODELS_ROOT=str(root)) as server:
-        yield Families(server, chosen, frozenset((*every_family.TEXTS, *JOINTS)) & {*chosen})
+        yield Families(server, chosen, frozenset((*every_family.TEXTS, *JOINTS, *OF_PAGES)) & {*chosen})
 
 
 def opened(page: Page, folder: str, name: str) -> list[str]:
