@@ -136,11 +136,8 @@ def of_pages(model: Any, theirs: Any, dtype: torch.dtype) -> tuple[list[Tensor],
     given, reader = pages.page(*pages.PAGES[0]), model.image
     fitted = reader.fitted(given)
     sentence = reader.sentence(*(length // pages.TILE for length in fitted.shape[1:]))
-    found = theirs(
-        input_ids=torch.tensor([sentence.ids]),
-        pixel_values=reader.tiles(fitted)[None].to(dtype),
-        output_attentions=True,
-    )
+    tiles = reader.tiles(fitted)[None].to(dtype)
+    found = theirs(input_ids=torch.tensor([sentence.ids]), pixel_values=tiles, output_attentions=True)
     trace = reader.trace(given)
     output = trace.output if model.compares != "MaxSim" else reader.token_vectors(trace.output)
     expected = found.get("embeddings", found.get("last_hidden_state"))[0]
@@ -228,7 +225,8 @@ def difference(row: Row, file: str = "float32", computed: str = "float32") -> tu
     with tempfile.TemporaryDirectory() as place:
         folder = row.write(stored, Path(place) / "model")
         model = encoder.load(folder, device="cpu", dtype=computed)
-    theirs = stored.float()
+    theirs = row.make()
+    theirs.load_state_dict(stored.float().state_dict())  # tables of rotations stay those of float32
     ours, expected = row.run(model, theirs, torch.float32)
     low = expected
     if computed != "float32":
