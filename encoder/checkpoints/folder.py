@@ -11,6 +11,7 @@ import torch
 
 from encoder.checkpoints.checkpoint import read_checkpoint
 from encoder.checkpoints.families import FAMILIES, JOINTS, PAGES, Fields, family_of
+from encoder.checkpoints.families.timm import as_vit, is_timm
 from encoder.checkpoints.generation import with_writer
 from encoder.checkpoints.joint import image_encoder, load_joint, text_encoder
 from encoder.checkpoints.lora import has_adapter, refuse_alone, with_adapter
@@ -119,6 +120,7 @@ def _load_steps(
         refuse_alone(steps.folder)
     said = steps.transformer
     fields = Fields({**read_json(steps.folder / "config.json"), **said.fields})
+    fields = as_vit(fields) if is_timm(fields) else fields
     if steps.score is not None:
         fields["sentence_transformers"] = {"activation_fn": steps.score}
     if steps.mix is not None and fields.get("output_hidden_states") is True:  # else it changes nothing there, too

@@ -89,7 +89,7 @@ def merged_squares(x: Tensor, factor: int) -> Tensor:
     """Vectors of a square of patches [N, P, V] -> [N, P / factor^2, V factor^2]: those of each factor x factor
     patches behind one another, row by row (Shi et al. 2016, the pixel shuffle of Idefics3)."""
     side = round(x.shape[1] ** 0.5)
-    squares = x.unflatten(1, (side // factor, factor, side // factor, factor))  # [N, r, y, c, x, V]
+    squares = x.reshape(len(x), side // factor, factor, side // factor, factor, -1)  # [N, r, y, c, x, V]
     return squares.transpose(2, 3).flatten(1, 2).flatten(2)
 
 
@@ -170,7 +170,7 @@ class PageEncoder(ImageEncoder):
     def fitted(self, page: Any) -> Tensor:
         """A Pillow image, array or tensor of any size -> [C, H, W] of whole tiles. Raises ImageError."""
         pixels = image_files.as_pixels(page, self.patches.channels, self.name)
-        for height, width in sides_of(*pixels.shape[1:], self.preparation):
+        for height, width in sides_of(pixels.shape[1], pixels.shape[2], self.preparation):
             pixels = scaled_to(pixels, height, width, self.preparation.interpolation)
         return pixels
 
@@ -178,10 +178,10 @@ class PageEncoder(ImageEncoder):
         """A fitted page [C, H, W] -> [N, C, S, S], normalised: its tiles row by row, then the whole page where it has
         more than one tile."""
         side = self.side
-        found = [part for row in fitted.split(side, dim=1) for part in row.split(side, dim=2)]
-        if len(found) > 1:
-            found.append(scaled_to(fitted, side, side, self.preparation.interpolation))
-        x = torch.stack(found)
+        rows, columns = (length // side for length in fitted.shape[1:])
+        x = fitted.reshape(-1, rows, side, columns, side).permute(1, 3, 0, 2, 4).flatten(0, 1)
+        if len(x) > 1:
+            x = torch.cat([x, scaled_to(fitted, side, side, self.preparation.interpolation)[None]])
         x = x if x.is_floating_point() else x.float() / 255.0
         mean, std = (torch.tensor(one).view(-1, 1, 1) for one in (self.preparation.mean, self.preparation.std))
         return (x - mean) / std

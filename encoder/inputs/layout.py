@@ -112,7 +112,7 @@ class PageGrid(PatchGrid):
         return tuple(token not in parts for token in range(len(self.names)))
 
     @cached_property
-    def patches(self) -> tuple[int, ...]:  # type: ignore[override]
+    def patches(self) -> tuple[int, ...]:
         """[R x C]: the tokens of the patches of all tiles, row by row over the page."""
         across = self.columns // self.side
         return tuple(

@@ -13,8 +13,8 @@ from encoder.cli.main import main
 from encoder.errors import EncoderError, LoadError
 from tests.load.every_family import ALL
 
-#: Towers of CLIP, MetaCLIP 2 and SigLIP: parity.md has them.
-ELSEWHERE = {f"{pair}_{tower}_model" for pair in JOINTS for tower in ("text", "vision")}
+#: Towers of CLIP, MetaCLIP 2 and SigLIP, and timm's files of ViTs: parity.md has them.
+ELSEWHERE = {f"{pair}_{tower}_model" for pair in JOINTS for tower in ("text", "vision")} | {"timm_wrapper"}
 
 
 def test_every_family_is_measured_and_keeps_its_limits():

@@ -4,7 +4,7 @@ import difflib
 from dataclasses import dataclass
 from typing import Any
 
-from encoder.checkpoints.families import bert, clip, deberta, gpt, llama, modernbert, seq2seq, sound, vit
+from encoder.checkpoints.families import bert, clip, deberta, gpt, llama, modernbert, seq2seq, sound, timm, vit
 from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNames, LMNames, VectorNames
 from encoder.checkpoints.families.pages import PAGES, Pages
 from encoder.checkpoints.families.parts import Part
@@ -21,7 +21,7 @@ N_NEAREST = 3
 FAMILIES: dict[str, Family] = dict(
     sorted(
         (kind, family)
-        for module in (bert, clip, deberta, gpt, llama, modernbert, seq2seq, sound, vit)
+        for module in (bert, clip, deberta, gpt, llama, modernbert, seq2seq, sound, timm, vit)
         for kind, family in module.FAMILIES.items()
     )
 )
