@@ -192,7 +192,7 @@ def rows() -> Iterator[Row]:
         for head, run in heads.items():
             more = {"num_labels": 7} if head == "ForImageClassification" else {}
             yield Row(title, f"{joints.FAMILIES[family][0]}{head}", _joint(family, head, more), _writer(family), run)
-    yield Row("ViT as timm writes it", "vit_tiny_patch16", timm_files.model_of, timm_files.write, of_images)
+    yield Row("ViT as timm writes it", "vit_tiny_patch8_24", timm_files.model_of, timm_files.write, of_images)
     for title, kind in (("ModernVBERT", "ModernVBert"), ("ColModernVBERT", "ColModernVBert")):
         yield Row(title, f"{kind}, a page", partial(pages.model_of, kind), pages.write, of_pages)
 

@@ -17,7 +17,7 @@ from encoder import ImageEncoder, LoadError
 from tests.load import timm_files
 from tests.load.every_family import numbers_of
 
-PIXELS = torch.randn(3, 48, 48, generator=torch.Generator().manual_seed(0))
+PIXELS = torch.randn(3, 24, 24, generator=torch.Generator().manual_seed(0))
 
 
 def opened(folder: Path) -> ImageEncoder:
@@ -69,17 +69,17 @@ def test_classes_have_their_names(tmp_path: Path):
     assert list(ours.probabilities(ours.trace_image(PIXELS))) == names
 
 
-@pytest.mark.parametrize("size", [(80, 100), (48, 48), (31, 200)], ids=str)
+@pytest.mark.parametrize("size", [(80, 100), (24, 24), (31, 200)], ids=str)
 def test_the_preparation_is_timm_s(size: tuple[int, int], tmp_path: Path):
-    """Its transforms for tests: the shorter side to floor(48 / 0.9), bicubic, the middle, mean and std."""
+    """Its transforms for tests: the shorter side to floor(24 / 0.9), bicubic, the middle, mean and std."""
     ours = opened(timm_files.write(timm_files.model_of(), tmp_path / "model"))
     image = Image.fromarray(np.random.default_rng(0).integers(0, 256, (*size, 3), dtype=np.uint8))
-    short = 53
+    short = 26
     width, height = image.size
     sides = (short, int(short * height / width)) if width <= height else (int(short * width / height), short)
     scaled = image.resize(sides, Image.Resampling.BICUBIC)
-    left, top = (sides[0] - 48) // 2, (sides[1] - 48) // 2
-    pixels = np.asarray(scaled.crop((left, top, left + 48, top + 48)), dtype=np.float32) / 255
+    left, top = (sides[0] - 24) // 2, (sides[1] - 24) // 2
+    pixels = np.asarray(scaled.crop((left, top, left + 24, top + 24)), dtype=np.float32) / 255
     expected = (pixels - np.array([0.485, 0.456, 0.406])) / np.array([0.229, 0.224, 0.225])
     found = ours.prepare(image).permute(1, 2, 0).numpy()
     assert np.abs(found - expected).max() < 1e-4
@@ -91,7 +91,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"architecture": 3}, "architecture=3"),
     ({"architecture": None, "model_type": "timm_wrapper"}, "architecture"),
     ({"model_args": {"depth": 3}}, "model_args"),
-    ({"architecture": "vit_small_patch16_48"}, "pos_embed|cls_token|patch_embed"),
+    ({"architecture": "vit_small_patch8_24"}, "pos_embed|cls_token|patch_embed"),
     ({"pretrained_cfg": {"crop_pct": "most"}}, "crop_pct"),
     ({"pretrained_cfg": {"interpolation": "random"}}, "resample"),
 ]
