@@ -13,7 +13,7 @@ from encoder.checkpoints.checkpoint import read_checkpoint
 from encoder.checkpoints.families import FAMILIES, JOINTS, PAGES, Fields, family_of
 from encoder.checkpoints.families.timm import as_vit, is_timm
 from encoder.checkpoints.generation import with_writer
-from encoder.checkpoints.joint import image_encoder, load_joint, text_encoder
+from encoder.checkpoints.joint import image_encoder, is_open_clip, load_joint, load_open_clip, text_encoder
 from encoder.checkpoints.lora import has_adapter, refuse_alone, with_adapter
 from encoder.checkpoints.maps import load_maps
 from encoder.checkpoints.native import is_native
@@ -119,6 +119,10 @@ def _load_steps(
     if has_adapter(steps.folder) and not (steps.folder / "config.json").is_file():
         refuse_alone(steps.folder)
     said = steps.transformer
+    if is_open_clip(steps.folder):
+        if trial:
+            try_tokenizer(steps.folder)
+        return load_open_clip(name, steps.folder, device, dtype)
     fields = Fields({**read_json(steps.folder / "config.json"), **said.fields})
     fields = as_vit(fields) if is_timm(fields) else fields
     if steps.score is not None:

@@ -1,12 +1,14 @@
-"""A checkpoint of CLIP or SigLIP -> JointEncoder; one of its towers, or any encoder of images, by itself."""
+"""A checkpoint of CLIP, of OpenCLIP's files too, or SigLIP -> JointEncoder; one of its towers, or any encoder of
+images, by itself."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from encoder.checkpoints.checkpoint import LoadedWeights, read_checkpoint
-from encoder.checkpoints.families import Family, Fields, Joint
+from encoder.checkpoints.families import OPEN_CLIP, Family, Fields, Joint, open_clip
 from encoder.checkpoints.pixels import read_preparation
 from encoder.checkpoints.tokenizer import read_tokenizer
 from encoder.checkpoints.weights import WeightFiles
@@ -14,9 +16,9 @@ from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError, quoted
+from encoder.inputs.json_file import read_json
 from encoder.inputs.tokenizer import Tokenizer
 
-TEXT, IMAGE = ("text_model.", "text_projection."), ("vision_model.", "visual_projection.", "classifier.")
 #: Fields of a classifier of images that are outside its tower's.
 OF_CLASSES = ("architectures", "id2label", "num_labels", "problem_type")
 
@@ -26,15 +28,15 @@ def load_joint(
 ) -> JointEncoder | ImageEncoder:
     """Read a checkpoint of both towers, or of a classifier of images. Raises LoadError, which names what is wrong."""
     numbers = [name for name in (joint.scale, joint.bias) if name]
-    for unknown in sorted(set(files) - set(files.starting_with(TEXT + IMAGE)) - set(numbers)):
+    for unknown in sorted(set(files) - set(files.starting_with(joint.texts + joint.images)) - set(numbers)):
         raise LoadError(f"The checkpoint has the weight {unknown}, which this family does not have: save it again.")
-    text, texts = None, files.starting_with(TEXT)
+    text, texts = None, files.starting_with(joint.texts)
     if len(texts):
         own = tower_fields(fields, "text")
         text = text_encoder(name, folder, own, joint.text, read_checkpoint(texts, own, joint.text, device, dtype))
     own = tower_fields(fields, "vision")
     own |= {key: fields[key] for key in OF_CLASSES if key in fields}
-    read = read_checkpoint(files.starting_with(IMAGE), own, joint.image, device, dtype)
+    read = read_checkpoint(files.starting_with(joint.images), own, joint.image, device, dtype)
     image = image_encoder(name, folder, joint.image, read)
     if text is None:
         return image
@@ -44,6 +46,25 @@ def load_joint(
             raise LoadError(f"The checkpoint lacks what makes one vector of its {part} tower: download it again.")
     compares: Any = "sigmoid" if joint.bias else "softmax"
     return JointEncoder(name, text, image, scale=float(torch.tensor(scale).exp()), bias=bias, compares=compares)
+
+
+def is_open_clip(folder: Path) -> bool:
+    """Whether a folder has OpenCLIP's files only. Many have those of transformers next to them."""
+    return not (folder / "config.json").is_file() and (folder / open_clip.FILE).is_file()
+
+
+def load_open_clip(name: str, folder: Path, device: torch.device, dtype: torch.dtype) -> JointEncoder | ImageEncoder:
+    """Read a folder of OpenCLIP. Raises LoadError, which names what is wrong."""
+    given = Fields.of(open_clip.FILE, read_json(folder / open_clip.FILE))
+    fields = open_clip.as_clip(given)
+    if not (folder / open_clip.WEIGHTS).is_file():
+        raise LoadError(f"{folder.name} has no {open_clip.WEIGHTS}: put the weights next to {open_clip.FILE}.")
+    files = WeightFiles.of_file(folder / open_clip.WEIGHTS)
+    image = OPEN_CLIP.image
+    prepared = image.but(
+        preparation={**image.preparation, **open_clip.preparation(given, fields["vision_config"]["image_size"])}
+    )
+    return load_joint(name, folder, files, fields, dataclasses.replace(OPEN_CLIP, image=prepared), device, dtype)
 
 
 def tower_fields(fields: Fields, kind: str) -> Fields:

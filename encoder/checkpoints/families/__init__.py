@@ -4,7 +4,19 @@ import difflib
 from dataclasses import dataclass
 from typing import Any
 
-from encoder.checkpoints.families import bert, clip, deberta, gpt, llama, modernbert, seq2seq, sound, timm, vit
+from encoder.checkpoints.families import (
+    bert,
+    clip,
+    deberta,
+    gpt,
+    llama,
+    modernbert,
+    open_clip,
+    seq2seq,
+    sound,
+    timm,
+    vit,
+)
 from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNames, LMNames, VectorNames
 from encoder.checkpoints.families.pages import PAGES, Pages
 from encoder.checkpoints.families.parts import Part
@@ -12,7 +24,7 @@ from encoder.checkpoints.families.reader import Fields, unsupported
 from encoder.checkpoints.measured_parity import REFUSED
 
 __all__ = [
-    "FAMILIES", "JOINTS", "PAGES", "ClassifierNames", "Family", "Fields", "HeadNames", "Joint", "LMNames", "Pages",
+    "FAMILIES", "JOINTS", "OPEN_CLIP", "PAGES", "ClassifierNames", "Family", "Fields", "HeadNames", "Joint", "LMNames", "Pages",
     "Part", "VectorNames", "family_of", "unsupported",
 ]  # fmt: skip
 
@@ -31,13 +43,15 @@ FAMILIES: dict[str, Family] = dict(
 class Joint:
     """A family of encoders of images and texts: its towers, and the names of the numbers that compare their vectors.
 
-    scale: on disk it is a logarithm; bias: "" for none.
+    scale: on disk it is a logarithm; bias: "" for none; texts, images: how the names of each tower's weights start.
     """
 
     text: Family
     image: Family
     scale: str = "logit_scale"
     bias: str = ""
+    texts: tuple[str, ...] = ("text_model.", "text_projection.")
+    images: tuple[str, ...] = ("vision_model.", "visual_projection.", "classifier.")
 
 
 #: By model_type, too. Their towers are FAMILIES.
@@ -47,6 +61,10 @@ JOINTS = {
     "siglip2": Joint(clip.SIGLIP_TEXT, clip.SIGLIP2_IMAGE, bias="logit_bias"),
     "siglip": Joint(clip.SIGLIP_TEXT, clip.SIGLIP_IMAGE, bias="logit_bias"),
 }
+
+
+#: OpenCLIP's, whose files have no model_type.
+OPEN_CLIP = Joint(open_clip.TEXT, open_clip.IMAGE, texts=open_clip.TEXTS, images=("visual.",))
 
 
 def nearest(kind: Any) -> str:
