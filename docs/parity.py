@@ -192,9 +192,12 @@ def rows() -> Iterator[Row]:
         for head, run in heads.items():
             more = {"num_labels": 7} if head == "ForImageClassification" else {}
             yield Row(title, f"{joints.FAMILIES[family][0]}{head}", _joint(family, head, more), _writer(family), run)
-    yield Row("ViT as timm writes it", "vit_tiny_patch8_24", timm_files.model_of, timm_files.write, of_images)
-    for title, kind in (("ModernVBERT", "ModernVBert"), ("ColModernVBERT", "ColModernVBert")):
-        yield Row(title, f"{kind}, a page", partial(pages.model_of, kind), pages.write, of_pages)
+    yield Row("ViT", "ViTForImageClassification, as timm writes it", timm_files.model_of, timm_files.write, of_images)
+    for title, kind, head in (
+        ("ModernVBERT", "ModernVBert", "Model"),
+        ("ColModernVBERT", "ColModernVBert", "ForRetrieval"),
+    ):
+        yield Row(title, f"{kind}{head}, a page", partial(pages.model_of, kind), pages.write, of_pages)
 
 
 SUMMED = "use_weighted_layer_sum"

@@ -24,8 +24,8 @@ from encoder.checkpoints.families.reader import Fields, unsupported
 from encoder.checkpoints.measured_parity import REFUSED
 
 __all__ = [
-    "FAMILIES", "JOINTS", "OPEN_CLIP", "PAGES", "ClassifierNames", "Family", "Fields", "HeadNames", "Joint", "LMNames", "Pages",
-    "Part", "VectorNames", "family_of", "unsupported",
+    "FAMILIES", "JOINTS", "OPEN_CLIP", "PAGES", "ClassifierNames", "Family", "Fields", "HeadNames", "Joint", "LMNames",
+    "Pages", "Part", "VectorNames", "family_of", "unsupported",
 ]  # fmt: skip
 
 #: Names of families in the error for an unknown one.
