@@ -15,6 +15,7 @@ from torch import Tensor
 
 import encoder
 from encoder import EncoderError, JointEncoder, LoadError
+from encoder.causal import occlusion
 from encoder.encoders.page import PageEncoder, merged_squares
 from encoder.inputs.image_files import ImageError
 from encoder.inputs.layout import PageGrid
@@ -210,6 +211,23 @@ def test_a_layout_that_fits_no_page(fields: dict[str, Any]):
     assert dataclasses.replace(grid, firsts=(*grid.firsts, 31)).whole == tuple(range(31, 40))
     with pytest.raises(EncoderError, match="layout"):
         dataclasses.replace(grid, **fields)
+
+
+def test_a_covered_place_of_a_page(tmp_path: Path):
+    """Nothing covered is the page itself, and a covered place is what a page with that place in grey gives."""
+    _, ours, _ = loaded("ModernVBert", tmp_path)
+    reader, given = ours.image, page(40, 90)
+    which = np.zeros((2, occlusion.n_parts(reader, given)), dtype=bool)
+    which[1, 10] = True
+    plain, covered = occlusion.covered(reader, given, which)
+    assert torch.equal(plain, reader.prepare(given))
+    grey = reader.fitted(given)
+    grey[:, 8:16, 8:16] = 128
+    close(covered, reader.vectors_of(grey), "a covered place")
+    found = encoder.explain_score(reader, given, page(99, 61))
+    assert [len(side) for side in found.source.sides] == [16, 16]
+    vectors = torch.nn.functional.normalize(reader.embed([given, page(99, 61)]), dim=-1)
+    assert abs(found.score - float(vectors[0] @ vectors[1])) < 1e-5
 
 
 def test_what_needs_one_vector_says_where_tokens_are_compared(retriever, tmp_path: Path):
