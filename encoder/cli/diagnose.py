@@ -6,7 +6,7 @@ import argparse
 import functools
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,7 +19,8 @@ from encoder.cli.command import CommandError, Result
 from encoder.cli.progress import Shown
 from encoder.cli.writing import say
 from encoder.diagnose.fingerprint import DECIDES
-from encoder.diagnose.folders import text_encoder
+from encoder.diagnose.folders import signal_encoder, text_encoder
+from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.trace import gradual
@@ -65,7 +66,12 @@ def misused(command: Callable[[argparse.Namespace], V]) -> Callable[[argparse.Na
 def diagnose(options: argparse.Namespace) -> int:
     """Which fault gives exactly these vectors; with --probes, texts to send."""
     if options.probes:
-        texts = engine.probes(text_encoder(load(options.model, device=options.device)))
+        model = load(options.model, device=options.device)
+        if options.media:
+            names = engine.write_probes(signal_encoder(model), options.media)
+            say(options, f"{options.media}: {', '.join(names)}", {"folder": str(options.media), "files": names})
+            return 0
+        texts = engine.probes(text_encoder(model))
         print("\n".join(json.dumps({"text": text}, ensure_ascii=False) for text in texts))
         return 0
     return _printed(options, verdict(options))
@@ -74,17 +80,31 @@ def diagnose(options: argparse.Namespace) -> int:
 @misused
 def verdict(options: argparse.Namespace) -> engine.Verdict:
     """Which fault gives exactly these vectors, with its progress. Raises CommandError."""
+    if options.media:
+        return _verdict_of_media(options)
     model = text_encoder(load(options.model, device=options.device))
     prompt = _prompt(model, options.prompt)
     sent = tuple(text for text in _texts(options) for _ in range(options.repeat))
     return _searched(options, options.model, model, sent, _vectors(options, model, sent, prompt), prompt)
 
 
+def _verdict_of_media(options: argparse.Namespace) -> engine.Verdict:
+    """Of images or sounds: the files of a folder, in the order of their names."""
+    if not options.vectors or options.endpoint or options.onnx or options.texts:
+        raise inputs.Misuse("images and sounds need --vectors FILE, without --texts, --endpoint and --onnx.")
+    folder = Path(options.media)
+    if not folder.is_dir():
+        raise inputs.Misuse(f"no folder {str(folder)[:200]}: specify the folder of the images or sounds.")
+    files = sorted(one for one in folder.iterdir() if one.is_file() and not one.name.startswith("."))
+    model = signal_encoder(load(options.model, device=options.device))
+    return _searched(options, options.model, model, files, engine.read_vectors(options.vectors), None)
+
+
 def _searched(
     options: argparse.Namespace,
     source: str,
-    model: TextEncoder,
-    texts: tuple[str, ...],
+    model: TextEncoder | SignalEncoder,
+    texts: Sequence[str] | Sequence[Path],
     vectors: np.ndarray,
     prompt: str | None,
 ) -> engine.Verdict:
@@ -121,7 +141,7 @@ def _prompt(model: TextEncoder, given: str | None) -> str | None:
 def _texts(options: argparse.Namespace) -> tuple[str, ...]:
     """The texts as they are: white space at their ends may be what is wrong."""
     if not options.texts:
-        raise inputs.Misuse("no texts: specify --texts FILE, or --probes for texts to send.")
+        raise inputs.Misuse("no texts: specify --texts FILE or --media FOLDER, or --probes for texts to send.")
     path = Path(options.texts)
     if path.suffix == ".json":
         from encoder.inputs.json_file import parse_json

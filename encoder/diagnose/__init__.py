@@ -13,8 +13,9 @@ checks files without vectors, `golden` writes files against which other programs
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,22 +24,28 @@ from encoder.diagnose.endpoint import Endpoint
 from encoder.diagnose.example import example
 from encoder.diagnose.faults import FAULTS, Fault, register
 from encoder.diagnose.fingerprint import Fingerprint, fingerprint
-from encoder.diagnose.folders import Check, Finding, check, folder_of, lengths_of, text_encoder
+from encoder.diagnose.folders import Check, Finding, check, folder_of, lengths_of, signal_encoder, text_encoder
 from encoder.diagnose.golden import Golden, read_golden, write_golden
 from encoder.diagnose.golden import make as make_golden
+from encoder.diagnose.media import Media, MediaPipeline, media_probes, write_probes
 from encoder.diagnose.onnx_file import embed_by_onnx
 from encoder.diagnose.pipeline import STAGES, Pipeline
 from encoder.diagnose.probes import probes
 from encoder.diagnose.search import MOST_TOGETHER, Step, check_texts, diagnose_gradually
 from encoder.diagnose.vector_files import read_vectors
 from encoder.diagnose.verdict import Verdict
+from encoder.encoders.joint import JointEncoder
+from encoder.encoders.named import NamedEncoder
+from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.trace import gradual
 
+Model = NamedEncoder | JointEncoder
+
 __all__ = [
     "FAULTS", "STAGES", "Check", "Endpoint", "Fault", "Finding", "Fingerprint", "Golden", "Pipeline", "Step", "Verdict",
-    "check", "embed_by_onnx", "example", "find", "find_gradually", "fingerprint", "make_golden", "probes",
-    "read_golden", "read_vectors", "register", "write_golden",
+    "check", "embed_by_onnx", "example", "find", "find_gradually", "fingerprint", "make_golden", "media_probes", "probes",
+    "read_golden", "read_vectors", "register", "write_golden", "write_probes",
 ]  # fmt: skip
 
 
@@ -47,28 +54,28 @@ def __dir__() -> list[str]:
 
 
 def find_gradually(
-    source: str | Path | TextEncoder,
-    texts: Sequence[str],
+    source: str | Path | Model,
+    texts: Sequence[Any],
     vectors: np.ndarray,
     *,
     prompt: str | None = None,
     precision: str = "float32",
     batch: int | None = None,
-    others: Sequence[str | Path | TextEncoder] = (),
+    others: Sequence[str | Path | Model] = (),
     together: int = MOST_TOGETHER,
 ) -> Generator[Step, None, Verdict]:
     """As `find`, but a generator that yields its progress and returns the Verdict. Close it to stop early."""
-    check_texts(texts)
-    folder = None if isinstance(source, TextEncoder) else folder_of(source)
+    folder = None if isinstance(source, NamedEncoder | JointEncoder) else folder_of(source)
+    model = source if isinstance(source, NamedEncoder | JointEncoder) else load(source)
+    base, names, of_kind = _base(model, texts, prompt)
     return (
         yield from diagnose_gradually(
-            _opened(source),
-            texts,
+            base,
+            names,
             np.asarray(vectors),
-            prompt=prompt,
             precision=precision,
             batch=batch,
-            others=[_opened(one) for one in others],
+            others=[of_kind(one if isinstance(one, NamedEncoder | JointEncoder) else load(one)) for one in others],
             lengths=lengths_of(folder),
             folder=folder,
             together=together,
@@ -76,15 +83,24 @@ def find_gradually(
     )
 
 
+def _base(
+    model: Model, inputs: Sequence[Any], prompt: str | None
+) -> tuple[Pipeline, Sequence[str], Callable[[object], TextEncoder | SignalEncoder]]:
+    """The right pipeline, the texts or the names of the media, and what finds the same tower of another model."""
+    if isinstance(inputs, str) or not inputs or any(isinstance(one, str) for one in inputs):
+        check_texts(inputs)
+        return Pipeline.of(text_encoder(model), prompt), inputs, text_encoder
+    signals = signal_encoder(model)
+    media = Media.of(signals, inputs)
+    return MediaPipeline.of_media(signals, media), tuple(media.given), signal_encoder
+
+
 find = gradual.at_once(find_gradually, "find")
 find.__doc__ = """Which fault gives exactly these vectors of another program: a Verdict.
 
-source: a model, or what `encoder.load` opens; vectors: [N, D'], one for each text; prompt: what the reference puts
+source: a model, or what `encoder.load` opens; texts: or images and sounds, as values that `prepare` accepts or as Paths
+of files; vectors: [N, D'], one for each text; prompt: what the reference puts
 before each text (None: the model's own, "": none); precision: the number type of the other program; batch: texts in its
 batches; others: models whose weights or tokenizers it may use; together: faults at once, 1 to 3. Raises EncoderError
 for vectors that cannot belong to these texts.
 """
-
-
-def _opened(source: str | Path | TextEncoder) -> TextEncoder:
-    return source if isinstance(source, TextEncoder) else text_encoder(load(source))

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import nn
 
+from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, quoted
 
@@ -18,7 +20,17 @@ FORMAT = "encoderscope fingerprint 1"
 #: Characters of a digest.
 DIGITS = 16
 #: The fields whose change makes an index useless; of the others, compare a few vectors.
-DECIDES = ("weights", "architecture", "tokenizer", "pooling", "dense", "normalise", "prompt", "dimensions")
+DECIDES = (
+    "weights",
+    "architecture",
+    "tokenizer",
+    "preparation",
+    "pooling",
+    "dense",
+    "normalise",
+    "prompt",
+    "dimensions",
+)
 
 
 @dataclass(frozen=True)
@@ -58,13 +70,12 @@ class Fingerprint:
         return cls(fields)
 
 
-def fingerprint(model: TextEncoder, prompt: str | None = None) -> Fingerprint:
-    """The fingerprint of a model with a prompt (None: its own)."""
+def fingerprint(model: TextEncoder | SignalEncoder, prompt: str | None = None) -> Fingerprint:
+    """The fingerprint of a model; of texts with a prompt (None: its own), of images and sounds with their
+    preparation."""
+    if isinstance(model, SignalEncoder):
+        return _of_signals(model)
     before = model.prompt() if prompt is None else prompt
-    config = {name: str(value) for name, value in sorted(dataclasses.asdict(model.config).items())}
-    weights = hashlib.sha256()
-    for name, value in sorted(model.encoder.state_dict().items()):
-        _add(weights, name, value)
     dense, parts = hashlib.sha256(), list(_parts(model))
     for one in parts:
         dense.update(repr(one.config).encode())
@@ -73,8 +84,7 @@ def fingerprint(model: TextEncoder, prompt: str | None = None) -> Fingerprint:
     limit = model.config.max_tokens if model.max_embed_tokens is None else model.max_embed_tokens
     return Fingerprint(
         {
-            "weights": weights.hexdigest()[:DIGITS],
-            "architecture": _digest(json.dumps(config).encode()),
+            **_of_encoder(model),
             "tokenizer": _digest(model.tokenizer.backend.to_str().encode()),
             "pooling": _pooling(model) + ("" if model.pools_prompt else ", without the prompt"),
             "dense": dense.hexdigest()[:DIGITS] if parts else "none",
@@ -85,6 +95,34 @@ def fingerprint(model: TextEncoder, prompt: str | None = None) -> Fingerprint:
             "precision": str(model.encoder.dtype).removeprefix("torch."),
         }
     )
+
+
+def _of_encoder(model: TextEncoder | SignalEncoder) -> dict[str, str]:
+    """Digests of its weights and of its architecture."""
+    config = {name: str(value) for name, value in sorted(dataclasses.asdict(model.config).items())}
+    return {"weights": _of_module(model.encoder), "architecture": _digest(json.dumps(config).encode())}
+
+
+def _of_signals(model: SignalEncoder) -> Fingerprint:
+    """Of an encoder of images or sounds."""
+    head = model.vector_head
+    return Fingerprint(
+        {
+            **_of_encoder(model),
+            "preparation": str(getattr(model, "preparation", "")),
+            "pooling": model.pooling if head is None else head.config.pooling,
+            "dense": "none" if head is None else _of_module(head),
+            "dimensions": str(model.width_of_vectors),
+            "precision": str(model.encoder.dtype).removeprefix("torch."),
+        }
+    )
+
+
+def _of_module(module: nn.Module) -> str:
+    digest = hashlib.sha256()
+    for name, value in sorted(module.state_dict().items()):
+        _add(digest, name, value)
+    return digest.hexdigest()[:DIGITS]
 
 
 def _parts(model: TextEncoder) -> Iterator[Any]:

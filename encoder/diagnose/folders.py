@@ -17,6 +17,7 @@ from encoder.checkpoints import load
 from encoder.checkpoints.bundled import BUNDLED, bundled_folder
 from encoder.checkpoints.sentence_settings import NO_LIMIT
 from encoder.checkpoints.tokenizer import read_tokenizer
+from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, LoadError
 from encoder.inputs.json_file import parse_json, read_text
@@ -576,4 +577,13 @@ def text_encoder(model: object) -> TextEncoder:
     found = towers.get("text")
     if not isinstance(found, TextEncoder):
         raise EncoderError("This model accepts no text: choose a text model.")
+    return found
+
+
+def signal_encoder(model: object) -> SignalEncoder:
+    """The encoder of images or sounds of what `load` opens. Raises EncoderError for a model without one."""
+    towers: Mapping[str, Any] = getattr(model, "towers", {})
+    found = next((tower for tower in towers.values() if isinstance(tower, SignalEncoder)), None)
+    if found is None:
+        raise EncoderError("This model accepts no images or sounds: choose one such as CLIP, DINOv2 or Whisper.")
     return found

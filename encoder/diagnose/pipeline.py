@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from encoder.diagnose.probes import probes
 from encoder.edits import Edit, check_edits
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, TextError
@@ -96,11 +97,48 @@ class States:
 
 
 @dataclass(frozen=True, eq=False)
-class Front:
-    """From a text to the vectors of its tokens: the fields that faults change."""
+class EncoderFront:
+    """The forward pass of a front, whatever goes in: the fields that faults change."""
 
     #: The weights.
     encoder: Encoder
+    _: KW_ONLY
+    #: Inputs in a batch, in their order; None: as `groups` likes, since nothing depends on it.
+    batch: int | None = None
+    #: Changes of the forward pass.
+    edits: tuple[Edit, ...] = ()
+    #: The layer before which the residual stream is taken; None: the output.
+    layer: int | None = None
+    #: Whether the final norm follows such a layer.
+    normed: bool = False
+    #: How numbers are rounded (`precision.KINDS`).
+    precision: str = "float32"
+
+    @property
+    def config(self) -> EncoderConfig:
+        """The architecture."""
+        return self.encoder.config
+
+    def varied(self, changes: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None) -> Self:
+        """The same weights, but for `weights`, in another architecture; weights that it lacks are left out."""
+        return dataclasses.replace(self, encoder=varied(self.encoder, changes, weights))
+
+    def outputs(
+        self, encoder: Encoder, inputs: Tensor, mask: Tensor | None, segments: Tensor | None, n_tokens: int
+    ) -> Tensor:
+        """A batch as the encoder receives it -> the vectors of all tokens, [B, T, D]."""
+        check_edits(self.edits, self.config, n_tokens)
+        with explain_out_of_memory(encoder.device, len(inputs) * n_tokens), torch.no_grad(), record(self.edits):
+            if self.layer in (None, self.config.n_layers):
+                return encoder(inputs, mask, segments)
+            output = encoder.before_layer(self.layer, encoder.embedding(inputs, mask, segments), mask)
+            return encoder.finish(output) if self.normed else output
+
+
+@dataclass(frozen=True, eq=False)
+class Front(EncoderFront):
+    """From a text to the vectors of its tokens: the fields that faults change."""
+
     #: What splits a text into tokens.
     tokenizer: Tokenizer
     #: What is put before each text.
@@ -119,8 +157,6 @@ class Front:
     keeps: Literal["start", "end"] = "start"
     #: Whether the special token at the end is cut off with the rest.
     cuts_special: bool = False
-    #: Texts in a batch, in their order; None: as `groups` likes, since nothing depends on it.
-    batch: int | None = None
     #: Whether a batch holds texts of similar length, as sentence-transformers sorts them.
     sorts: bool = False
     #: The side of the padding.
@@ -133,23 +169,11 @@ class Front:
     loses_causal: bool = False
     #: The segment of every token; None: the tokenizer's.
     segment: int | None = None
-    #: Changes of the forward pass.
-    edits: tuple[Edit, ...] = ()
-    #: The layer before which the residual stream is taken; None: the output.
-    layer: int | None = None
-    #: Whether the final norm follows such a layer.
-    normed: bool = False
-    #: How numbers are rounded (`precision.KINDS`).
-    precision: str = "float32"
 
-    @property
-    def config(self) -> EncoderConfig:
-        """The architecture."""
-        return self.encoder.config
-
-    def varied(self, changes: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None) -> Front:
-        """The same weights, but for `weights`, in another architecture; weights that it lacks are left out."""
-        return dataclasses.replace(self, encoder=varied(self.encoder, changes, weights))
+    def varied(self, changes: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None) -> Self:
+        """As of every front; a smaller table of positions cuts texts sooner."""
+        found = super().varied(changes, weights)
+        return dataclasses.replace(found, limit=min(found.limit, found.config.max_tokens))
 
     # --- tokens ---------------------------------------------------------------------------------------------------
 
@@ -233,14 +257,8 @@ class Front:
         if self.loses_causal and padded:
             encoder = varied(encoder, {"causal": False})
         device = encoder.device
-        check_edits(self.edits, self.config, width)
-        with explain_out_of_memory(device, ids.numel()), torch.no_grad(), record(self.edits):
-            given = (ids.to(device), None if mask is None else mask.to(device), segments.to(device))
-            if self.layer in (None, self.config.n_layers):
-                output = encoder(*given)
-            else:
-                output = encoder.before_layer(self.layer, encoder.embedding(*given), given[1])
-                output = encoder.finish(output) if self.normed else output
+        mask = None if mask is None else mask.to(device)
+        output = self.outputs(encoder, ids.to(device), mask, segments.to(device), width)
         tokens = len(self.tokenizer.encode(self.prompt).ids) - self.n_after if self.prompt else 0
         return States(tuple(places), output, real.to(device), special.to(device), tokens, encoder.pooler)
 
@@ -321,6 +339,8 @@ class End:
     last: Literal["real", "count", "column", "before"] = "real"
     #: A type to which the vectors are rounded.
     stored: str = "float32"
+    #: What pools in the way "attention", as SigLIP does for images.
+    attention: nn.Module | None = None
 
     def of(self, states: Sequence[States]) -> np.ndarray:
         """States of texts -> float32 [n, D'], in the order of their places."""
@@ -358,6 +378,11 @@ class End:
                 raise EncoderError("This encoder has no pooler: choose another pooling.")
             first = pool(output, mask, "cls").to(states.pooler.weight.dtype)
             return torch.tanh(states.pooler(first)).float()
+        if self.pooling == "attention":
+            if self.attention is None:
+                raise EncoderError("This encoder has no pooling by attention: choose another pooling.")
+            found: Tensor = self.attention(states.output.to(next(self.attention.parameters()).dtype))
+            return found.float()
         if self.pooling == "mean_of_words":
             words = mask & ~states.special
             return pool(output, torch.where(words.any(-1, keepdim=True), words, mask), "mean")
@@ -403,11 +428,11 @@ class Pipeline:
         end = End(model.pooling, dense, steps, pools_prompt=model.pools_prompt)
         return cls(front, end, model)
 
-    def with_front(self, **changes: Any) -> Pipeline:
+    def with_front(self, **changes: Any) -> Self:
         """The same with other fields of the front."""
         return dataclasses.replace(self, front=dataclasses.replace(self.front, **changes))
 
-    def with_end(self, **changes: Any) -> Pipeline:
+    def with_end(self, **changes: Any) -> Self:
         """The same with other fields of the end."""
         return dataclasses.replace(self, end=dataclasses.replace(self.end, **changes))
 
@@ -428,6 +453,14 @@ class Pipeline:
     def width(self) -> int:
         """D' of the right pipeline."""
         return self.model.width_of_vectors
+
+    def lengths(self, texts: Sequence[str]) -> tuple[int, ...]:
+        """The tokens of each text, before it is cut."""
+        return tuple(len(self.model.tokenizer.encode(self.front.text(text))) for text in texts)
+
+    def probes(self) -> tuple[str, ...]:
+        """Texts that make faults visible."""
+        return probes(self.model)
 
 
 def steps_of(model: TextEncoder) -> tuple[tuple[Dense, ...], tuple[Step, ...]]:

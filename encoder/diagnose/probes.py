@@ -43,6 +43,6 @@ def probes(model: TextEncoder | None = None) -> tuple[str, ...]:
     return (*(text for _, text in SHORT), *(long_text(length) for length in lengths))
 
 
-def unseen(texts: Sequence[str], model: TextEncoder) -> tuple[str, ...]:
-    """The probes that are not among the texts."""
-    return tuple(text for text in probes(model) if text not in set(texts))
+def unseen(texts: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """The probes that are not among the texts. known: all of them."""
+    return tuple(text for text in known if text not in set(texts))

@@ -23,8 +23,9 @@ from encoder.diagnose.faults import FAULTS, Clues, Fault
 from encoder.diagnose.faults.precision import TOLERANCES, Precision, tolerance_of
 from encoder.diagnose.fingerprint import fingerprint
 from encoder.diagnose.pipeline import STAGES, Pipeline, States
-from encoder.diagnose.probes import probes, unseen
+from encoder.diagnose.probes import unseen
 from encoder.diagnose.verdict import Verdict
+from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, OutOfMemory, TextError, quoted
 
@@ -72,32 +73,31 @@ Work = Generator[Step, None, Verdict]
 
 
 def diagnose_gradually(
-    model: TextEncoder,
+    base: Pipeline,
     texts: Sequence[str],
     vectors: np.ndarray,
     *,
-    prompt: str | None = None,
     precision: str = "float32",
     batch: int | None = None,
-    others: Sequence[TextEncoder] = (),
+    others: Sequence[TextEncoder | SignalEncoder] = (),
     lengths: Sequence[int] = (),
     folder: Path | None = None,
     together: int = MOST_TOGETHER,
 ) -> Work:
     """Why these vectors of another program differ from the model's; yields progress, returns the Verdict.
 
-    vectors: [N, D'], one for each text; prompt: what the reference puts before each text (None: the model's own);
-    precision: the number type of the other program; batch: texts in its batches (None: all together, or as is usual);
-    others: models whose weights or tokenizers it may use; lengths: at which the folder's files cut or pad texts;
-    folder: of the model; together: faults at once, 1 to 3. Raises EncoderError for vectors that cannot belong to these
-    texts, and TextError for texts that the model cannot run.
+    base: the right pipeline; texts: or the names of its media; vectors: [N, D'], one for each text; precision: the
+    number type of the other program; batch: texts in its batches (None: all together, or as is usual); others: models
+    whose weights or tokenizers it may use; lengths: at which the folder's files cut or pad texts; folder: of the model;
+    together: faults at once, 1 to 3. Raises EncoderError for vectors that cannot belong to these texts, and for texts
+    or media that the model cannot run.
     """
     if precision not in TOLERANCES:
         raise EncoderError(f"precision={quoted(precision)} is unknown: choose one of {', '.join(TOLERANCES)}.")
     if not texts or len(texts) > MOST_TEXTS:
         raise EncoderError(f"{len(texts):,} texts: specify 1 to {MOST_TEXTS:,}, the more different the better.")
     comparing.check(vectors, len(texts))
-    search = _Search(model, tuple(texts), vectors.astype(np.float32), prompt, precision, together)
+    search = _Search(base, tuple(texts), vectors.astype(np.float32), precision, together)
     search.clues = dataclasses.replace(
         search.clues, batch=batch, others=tuple(others), lengths=tuple(lengths), folder=folder
     )
@@ -109,24 +109,23 @@ class _Search:
 
     def __init__(
         self,
-        model: TextEncoder,
+        base: Pipeline,
         texts: tuple[str, ...],
         theirs: np.ndarray,
-        prompt: str | None,
         precision: str,
         together: int,
     ) -> None:
-        self.model, self.texts, self.theirs, self.together = model, texts, theirs, together
-        self.prompt, self.precision = prompt, precision
+        self.base, self.texts, self.theirs, self.together = base, texts, theirs, together
+        self.precision = precision
         self.tolerance = comparing.SAME + comparing.written_precision(theirs)
         if precision != "float32":
             self.tolerance = max(self.tolerance, tolerance_of(precision))
-        self.base = Pipeline.of(model, prompt)
-        self.right = self.base.vectors(texts)
-        tokens = tuple(len(model.tokenizer.encode(self.base.front.text(text))) for text in texts)
+        self.right = base.vectors(texts)
         distances = comparing.relative(self.right, theirs)
         agree = frozenset(np.flatnonzero(distances <= self.tolerance).tolist())
-        self.clues = Clues(texts, theirs, right=agree if np.isfinite(distances).all() else None, tokens=tokens)
+        self.clues = Clues(
+            texts, theirs, right=agree if np.isfinite(distances).all() else None, tokens=base.lengths(texts)
+        )
         self.screen = self._first_screen(distances)
         self._moved: dict[tuple[Faults, int], bool] = {}
         self._kept: dict[Faults, list[States] | None] = {}
@@ -217,7 +216,7 @@ class _Search:
         """Every single fault that these texts, or the vectors' width, may show; those that fit best come first."""
         found = []
         for kind in sorted(FAULTS.values(), key=lambda kind: kind.rank):
-            if kind is Precision:
+            if kind is Precision or self.base.model.takes not in kind.takes:
                 continue
             for fault in kind.candidates(self.base, self.clues):
                 try:
@@ -462,7 +461,7 @@ class _Search:
     def _separating(self, one: Pipeline, other: Pipeline) -> str | None:
         """The probe at which two pipelines differ most, next to the texts; None where they do not."""
         best, found = comparing.SAME, None
-        for text in probes(self.model):
+        for text in self.base.probes():
             given = (*self.texts, text) if one.front.batch or other.front.batch else (text,)
             try:
                 a, b = (pipeline.vectors(given)[-1:] for pipeline in (one, other))
@@ -478,7 +477,7 @@ class _Search:
     def _unexplained(self, repeats: bool) -> Verdict:
         if repeats:
             return self.verdict("not-repeatable")
-        return self.verdict("unknown", next_texts=unseen(self.texts, self.model))
+        return self.verdict("unknown", next_texts=unseen(self.texts, self.base.probes()))
 
     def verdict(
         self,
@@ -504,7 +503,7 @@ class _Search:
             alternatives=alternatives,
             excluded=tuple(name for name in self.excluded if name not in {one.name for one in faults}),
             next_texts=next_texts,
-            fingerprint=fingerprint(self.model, self.prompt).id,
+            fingerprint=fingerprint(self.base.model, self.base.front.prompt).id,
             nearest=nearest,
             texts=self.texts,
             theirs=self.theirs,

@@ -143,7 +143,8 @@ def _of_unknown(one: Verdict) -> list[str]:
     if one.excluded:
         lines.append(f"Excluded, since each was run and gives other vectors: {', '.join(one.excluded)}.")
     if one.next_texts:
-        lines.append(f"Send these texts, too: {', '.join(repr(text[:40]) for text in one.next_texts[:5])}, ...")
+        what = "texts" if one.pipeline is None or one.pipeline.model.takes == "text" else "probes (--probes)"
+        lines.append(f"Send these {what}, too: {', '.join(repr(text[:40]) for text in one.next_texts[:5])}, ...")
     return lines
 
 

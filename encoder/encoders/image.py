@@ -108,7 +108,8 @@ class ImageEncoder(SignalEncoder):
         scaled by Pillow, as the checkpoint's own processor does, others by torch. Raises ImageError for what is not an
         image of this model.
         """
-        pixels = self._cut(self._resized(image_files.as_pixels(image, self.patches.channels, self.name)))
+        pixels = image_files.as_pixels(image, self.patches.channels, self.name)
+        pixels = middle(self._resized(pixels), self.side)
         x = pixels if pixels.is_floating_point() else pixels.float() / 255.0
         mean = torch.tensor(self.preparation.mean, device=x.device).view(-1, 1, 1)
         std = torch.tensor(self.preparation.std, device=x.device).view(-1, 1, 1)
@@ -123,24 +124,8 @@ class ImageEncoder(SignalEncoder):
     def _resized(self, pixels: Tensor) -> Tensor:
         """[C, H, W] -> [C, H', W'], scaled as the checkpoint says."""
         height, width = pixels.shape[1:]
-        wanted = self.preparation.resize or (self.side, self.side)
-        if isinstance(wanted, int):  # as transformers: the longer side is cut to a whole number
-            short, long = min(height, width), max(height, width)
-            sides = (wanted, int(wanted * long / short))
-            wanted = sides if height <= width else (sides[1], sides[0])
+        wanted = scaled_size(height, width, self.preparation.resize or (self.side, self.side))
         return scaled_to(pixels, *wanted, self.preparation.interpolation)
-
-    def _cut(self, pixels: Tensor) -> Tensor:
-        """[C, H, W] -> the S x S pixels in the middle, zeros where the image is smaller."""
-        side = self.side
-        height, width = pixels.shape[1:]
-        if (height, width) == (side, side):
-            return pixels
-        more = [max(0, side - length) for length in (width, height)]
-        padding = [part for length in more for part in ((length + 1) // 2, length // 2)]
-        pixels = torch.nn.functional.pad(pixels, padding)
-        top, left = ((length - side) // 2 for length in pixels.shape[1:])
-        return pixels[:, top : top + side, left : left + side]
 
     def trace(self, image: Any, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
         """Run one image of any size (`prepare`) and return its Trace. Its tokens are patches, its ids -1.
@@ -172,3 +157,26 @@ class ImageEncoder(SignalEncoder):
             )
         pixels = pixels.to(device=self.device, dtype=self.encoder.dtype)
         return self._traces(pixels, self.layout, edits, request)
+
+
+def scaled_size(height: int, width: int, resize: tuple[int, int] | int) -> tuple[int, int]:
+    """(height, width) to which an image is scaled: `Preparation.resize`, not None.
+
+    As in transformers, the longer side is cut to a whole number.
+    """
+    if not isinstance(resize, int):
+        return resize
+    sides = (resize, int(resize * max(height, width) / min(height, width)))
+    return sides if height <= width else (sides[1], sides[0])
+
+
+def middle(pixels: Tensor, side: int) -> Tensor:
+    """[C, H, W] -> the side x side pixels in the middle, zeros where the image is smaller."""
+    height, width = pixels.shape[1:]
+    if (height, width) == (side, side):
+        return pixels
+    more = [max(0, side - length) for length in (width, height)]
+    padding = [part for length in more for part in ((length + 1) // 2, length // 2)]
+    pixels = torch.nn.functional.pad(pixels, padding)
+    top, left = ((length - side) // 2 for length in pixels.shape[1:])
+    return pixels[:, top : top + side, left : left + side]

@@ -17,9 +17,13 @@ import numpy as np
 
 from encoder.diagnose.pipeline import USUAL_BATCH, Pipeline, Stage
 from encoder.edits import Edit
+from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
+from encoder.inputs.layout import InputKind
 
+#: Inputs of the faults that are in every encoder.
+EVERY_INPUT: tuple[InputKind, ...] = ("text", "image", "sound")
 #: Texts of a file that are tried as one batch.
 MOST_TOGETHER = 256
 
@@ -37,7 +41,7 @@ class Clues:
     #: Lengths at which files of the model cut texts, or pad them.
     lengths: tuple[int, ...] = ()
     #: Models that the other program may have opened in place of this one, or whose tokenizers it may use.
-    others: tuple[TextEncoder, ...] = ()
+    others: tuple[TextEncoder | SignalEncoder, ...] = ()
     #: Texts whose vectors are right, by their places; None: not yet known.
     right: frozenset[int] | None = field(default=None)
     #: The tokens of each text, before it is cut.
@@ -78,6 +82,8 @@ class Fault:
 
     #: The name in JSON, in documents and on the command line.
     name: ClassVar[str] = ""
+    #: What goes into the pipelines that may have it.
+    takes: ClassVar[tuple[InputKind, ...]] = ("text",)
     #: Where in the pipeline it is.
     stage: ClassVar[Stage] = "text"
     #: "Your program ...": what it does, with parameters in braces.

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 
-from encoder.diagnose.faults.base import Clues, Fault, refuse_unless, register
+from encoder.diagnose.faults.base import EVERY_INPUT, Clues, Fault, refuse_unless, register
 from encoder.diagnose.pipeline import Pipeline, Stage, Step
+from encoder.inputs.layout import InputKind
 from encoder.model.pooling import Dense, DenseActivation
 
 #: Ways of pooling, those of tokens and two more of `pipeline.End`.
@@ -24,6 +25,7 @@ class OtherPooling(Fault):
 
     pooling: str
     name: ClassVar[str] = "pooling"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     most_together: ClassVar[int] = 9
     stage: ClassVar[Stage] = "pooling"
     rank: ClassVar[int] = 1
@@ -134,6 +136,7 @@ class NormaliseMissing(Fault):
     """Vectors are not scaled to norm 1."""
 
     name: ClassVar[str] = "normalise-missing"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     stage: ClassVar[Stage] = "vector"
     rank: ClassVar[int] = 1
     said: ClassVar[str] = "does not scale vectors to norm 1"
@@ -151,6 +154,7 @@ class NormaliseExtra(Fault):
     """Vectors are scaled to norm 1 where the model leaves them as they are."""
 
     name: ClassVar[str] = "normalise-extra"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     stage: ClassVar[Stage] = "vector"
     rank: ClassVar[int] = 1
     said: ClassVar[str] = "scales vectors to norm 1, which the model does not"
@@ -168,6 +172,7 @@ class TruncatedDimensions(Fault):
 
     width: int
     name: ClassVar[str] = "truncated-dimensions"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     stage: ClassVar[Stage] = "vector"
     rank: ClassVar[int] = 1
     said: ClassVar[str] = "keeps the first {width:,} numbers of each vector"
@@ -189,6 +194,7 @@ class MatryoshkaOrder(Fault):
     """Vectors are cut after they are scaled to norm 1, or before it, unlike in the reference."""
 
     name: ClassVar[str] = "matryoshka-order"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     stage: ClassVar[Stage] = "vector"
     rank: ClassVar[int] = 2
     said: ClassVar[str] = "{what}"
@@ -220,6 +226,7 @@ class OutputScale(Fault):
 
     factor: float
     name: ClassVar[str] = "output-scale"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     most_together: ClassVar[int] = 0
     stage: ClassVar[Stage] = "vector"
     rank: ClassVar[int] = 6

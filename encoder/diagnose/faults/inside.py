@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
@@ -9,10 +10,11 @@ from typing import Any, ClassVar, Literal, Self
 import torch
 from torch import Tensor
 
-from encoder.diagnose.faults.base import Clues, Fault, edited, refuse_unless, register, unique
+from encoder.diagnose.faults.base import EVERY_INPUT, Clues, Fault, edited, refuse_unless, register, unique
 from encoder.diagnose.pipeline import Pipeline, Stage
 from encoder.edits import CausalMask, DropPositions, Edit, Zero
 from encoder.encoders.text import TextEncoder
+from encoder.inputs.layout import InputKind
 from encoder.model.config import Activation, EncoderConfig
 from encoder.model.encoder import Encoder
 
@@ -35,8 +37,7 @@ class _OfConfig(Fault):
     def apply(self, pipeline: Pipeline) -> Pipeline:
         changes, config = self.changes(pipeline.front.config), pipeline.front.config
         refuse_unless(any(getattr(config, name) != value for name, value in changes.items()), "is like this already")
-        front = pipeline.front.varied(changes)
-        return pipeline.with_front(encoder=front.encoder, limit=min(pipeline.front.limit, front.config.max_tokens))
+        return dataclasses.replace(pipeline, front=pipeline.front.varied(changes))
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Causal(_OfEdits):
     """Tokens attend only to earlier ones in a model that was trained in both directions."""
 
     name: ClassVar[str] = "causal"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     rank: ClassVar[int] = 3
     said: ClassVar[str] = "computes attention causally, in one direction only"
     remedy: ClassVar[str] = "Use the bidirectional class of the model (is_causal=False), or a version that knows it."
@@ -133,6 +135,7 @@ class AttentionScale(_OfConfig):
 
     scale: float
     name: ClassVar[str] = "attention-scale"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     said: ClassVar[str] = "multiplies attention scores by {scale:.6g}"
     remedy: ClassVar[str] = "Use the factor of config.json, or 1 / sqrt(width of a head)."
 
@@ -153,6 +156,7 @@ class HeadOrder(Fault):
 
     how: Literal["interleaved", "reversed"]
     name: ClassVar[str] = "head-order"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     stage: ClassVar[Stage] = "layers"
     said: ClassVar[str] = "splits or joins attention heads in another order ({how})"
     remedy: ClassVar[str] = "Split q, k and v as [heads, width of a head], and join the heads in the same order."
@@ -190,6 +194,7 @@ class PositionsMissing(_OfEdits):
     """No positions are added, and nothing rotates."""
 
     name: ClassVar[str] = "positions-missing"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     stage: ClassVar[Stage] = "embedding"
     said: ClassVar[str] = "leaves out the positional encodings"
     remedy: ClassVar[str] = "Pass position_ids, and load the table of positions."
@@ -328,6 +333,7 @@ class EmbeddingNormMissing(_OfConfig):
     """The norm after the embeddings is left out."""
 
     name: ClassVar[str] = "embedding-norm-missing"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     stage: ClassVar[Stage] = "embedding"
     said: ClassVar[str] = "leaves out the LayerNorm after the embeddings"
     remedy: ClassVar[str] = "Apply embeddings.LayerNorm before the first layer."
@@ -368,6 +374,7 @@ class Layer(Fault):
     layer: int
     normed: bool = False
     name: ClassVar[str] = "layer"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     stage: ClassVar[Stage] = "layers"
     rank: ClassVar[int] = 3
     said: ClassVar[str] = "pools the vectors after {layer} layers{normed}"
@@ -392,6 +399,7 @@ class FinalNorm(_OfConfig):
     """The final norm is left out."""
 
     name: ClassVar[str] = "final-norm"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     rank: ClassVar[int] = 3
     said: ClassVar[str] = "leaves out the final norm"
     remedy: ClassVar[str] = "Apply the model's last norm before the pooling."
@@ -406,6 +414,7 @@ class NormPlacement(Fault):
     """The norms are before the sublayers in place of after them, or the other way round."""
 
     name: ClassVar[str] = "norm-placement"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     stage: ClassVar[Stage] = "layers"
     said: ClassVar[str] = "applies the norms at the other end of each sublayer (pre-norm for post-norm, or reversed)"
     remedy: ClassVar[str] = "Apply each norm where the model was trained with it."
@@ -423,6 +432,7 @@ class LayerOrder(Fault):
 
     order: tuple[int, ...]
     name: ClassVar[str] = "layer-order"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     stage: ClassVar[Stage] = "layers"
     said: ClassVar[str] = "runs the layers in the order {order}"
     remedy: ClassVar[str] = "Sort layers by their numbers, not by their names as text, and read each once."
@@ -473,6 +483,7 @@ class ActivationFunction(_OfConfig):
 
     activation: Activation
     name: ClassVar[str] = "activation"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     rank: ClassVar[int] = 4
     said: ClassVar[str] = "uses the activation function {activation}"
     remedy: ClassVar[str] = "Read hidden_act of config.json: gelu is exact, gelu_new and gelu_pytorch_tanh are not."
@@ -494,6 +505,7 @@ class Epsilon(_OfConfig):
 
     eps: float
     name: ClassVar[str] = "epsilon"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     rank: ClassVar[int] = 4
     said: ClassVar[str] = "adds {eps:g} to the variance in the norms"
     remedy: ClassVar[str] = "Read layer_norm_eps (or rms_norm_eps) of config.json, not a constant."
@@ -525,6 +537,7 @@ class BiasMissing(Fault):
     """The biases of q, k and v are left out."""
 
     name: ClassVar[str] = "bias-missing"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     stage: ClassVar[Stage] = "layers"
     said: ClassVar[str] = "leaves out the biases of queries, keys and values"
     remedy: ClassVar[str] = "Read the biases of the checkpoint: Qwen2 has them for q, k and v only."
@@ -545,6 +558,7 @@ class OtherRevision(Fault):
     model: str
     encoder: Encoder = field(repr=False, compare=False)
     name: ClassVar[str] = "other-revision"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     stage: ClassVar[Stage] = "layers"
     rank: ClassVar[int] = 4
     said: ClassVar[str] = "uses the weights of {model}"

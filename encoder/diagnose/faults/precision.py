@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Literal, Self
 import torch
 from torch import Tensor, nn
 
-from encoder.diagnose.faults.base import Clues, Fault, refuse_unless, register
+from encoder.diagnose.faults.base import EVERY_INPUT, Clues, Fault, refuse_unless, register
 from encoder.diagnose.pipeline import Pipeline, Stage
+from encoder.inputs.layout import InputKind
 
 #: The largest relative difference of vectors that a number type explains.
 TOLERANCES = {"float32": 1e-4, "float16": 4e-3, "bfloat16": 5e-2, "int8": 3e-1}
@@ -27,6 +28,7 @@ class Precision(Fault):
     kind: str
     of: Of
     name: ClassVar[str] = "precision"
+    takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     stage: ClassVar[Stage] = "layers"
     rank: ClassVar[int] = 4
     said: ClassVar[str] = "rounds {of} to {kind}"
@@ -63,8 +65,12 @@ class Precision(Fault):
         changed = pipeline.with_front(encoder=rounded_module(front.encoder, self.kind, self.of), precision=kind)
         if self.kind.startswith("int8") and front.batch is None:  # the scale of activations depends on the batch
             changed = changed.with_front(batch=1)
-        dense = tuple(rounded_module(one, self.kind, self.of) for one in pipeline.end.dense)
-        return changed.with_end(dense=dense if not self.kind.startswith("int8") else pipeline.end.dense)
+        end = pipeline.end
+        if self.kind.startswith("int8"):
+            return changed
+        dense = tuple(rounded_module(one, self.kind, self.of) for one in end.dense)
+        attention = None if end.attention is None else rounded_module(end.attention, self.kind, self.of)
+        return changed.with_end(dense=dense, attention=attention)
 
     def _said(self, parameters: dict[str, Any]) -> str:
         what = {"computation": "all numbers", "weights": "the weights", "vectors": "the finished vectors"}[self.of]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from encoder.diagnose.faults.base import Batching, Clues, Fault, refuse_unless, register
 from encoder.diagnose.pipeline import Pipeline, Stage
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.inputs.tokenizer import Tokenizer
 
@@ -293,7 +294,7 @@ class OtherTokenizer(Fault):
 
     @classmethod
     def candidates(cls, pipeline: Pipeline, clues: Clues) -> Iterable[Self]:
-        found = [cls(other.name, other.tokenizer) for other in clues.others]
+        found = [cls(other.name, other.tokenizer) for other in clues.others if isinstance(other, TextEncoder)]
         path = None if clues.folder is None else clues.folder / "tokenizer.json"
         if path is not None and path.is_file():
             found.append(cls("tokenizer.json by itself", Tokenizer.from_file(path)))

@@ -1,0 +1,325 @@
+"""Images and sounds: vectors of programs without the engine (transformers, Pillow, NumPy), each fault by its name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image, ImageOps
+from transformers import WhisperFeatureExtractor
+from transformers.audio_utils import mel_filter_bank, spectrogram
+from transformers.models.bit.image_processing_pil_bit import BitImageProcessorPil
+from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
+
+import encoder
+from encoder import diagnose
+from encoder.cli import main
+from encoder.diagnose.media import Media, MediaPipeline
+from encoder.errors import EncoderError
+from tests.load import joints, sounds
+from tests.load.reference import image_model_of, write
+
+SIDE = 24
+
+
+def photo(height: int, width: int, seed: int) -> Image.Image:
+    """Something like a photo: smooth colours, noise, a dark edge."""
+    draw = np.random.default_rng(seed)
+    coarse = draw.uniform(0, 255, (5, 7, 3)).astype(np.uint8)
+    pixels = np.asarray(Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC)).astype(float)
+    pixels += draw.normal(0, 20, pixels.shape)
+    pixels[height // 3 : height // 2, : width // 4] *= 0.3
+    return Image.fromarray(pixels.clip(0, 255).astype(np.uint8))
+
+
+#: Wide, tall, square and large.
+PHOTOS = [photo(60, 100, 0), photo(90, 50, 1), photo(40, 40, 2), photo(700, 1_100, 3)]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A model of transformers, its folder and its processor."""
+
+    folder: Path
+    processor: Any
+    vectors: Callable[[torch.Tensor], torch.Tensor]
+
+    @torch.no_grad()
+    def embed(self, images: list[Image.Image] = PHOTOS, **settings: Any) -> np.ndarray:
+        """What the reference gives, or with other settings of its processor."""
+        pixels = np.stack([self.processor(one, **settings)["pixel_values"][0] for one in images])
+        return self.vectors(torch.from_numpy(pixels).float()).numpy()
+
+
+CUT = {"size": {"shortest_edge": SIDE}, "crop_size": {"height": SIDE, "width": SIDE}}
+LARGER = {"size": {"shortest_edge": 27}, "crop_size": {"height": SIDE, "width": SIDE}}
+SQUARE = {"size": {"height": SIDE, "width": SIDE}}
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Reference]:
+    @lru_cache
+    def made(name: str) -> Reference:
+        folder = tmp_path_factory.mktemp(name)
+        if name == "dinov2":
+            model: Any = image_model_of("Dinov2", "Model", 3, mlp_ratio=2)
+            write(model, folder, None)
+            processor: Any = BitImageProcessorPil(**LARGER)
+            give = lambda pixels: model(pixels).last_hidden_state[:, 0]  # noqa: E731
+        else:
+            model = joints.model_of(name)
+            joints.write(model, folder, name)
+            processor = CLIPImageProcessorPil(**CUT) if name == "clip" else SiglipImageProcessorPil(**SQUARE)
+            give = lambda pixels: features(model.get_image_features(pixels))  # noqa: E731
+        processor.save_pretrained(folder)
+        return Reference(folder, processor, give)
+
+    return made
+
+
+def features(found: Any) -> torch.Tensor:
+    """The vectors, as older and newer versions give them."""
+    return found if isinstance(found, torch.Tensor) else found.pooler_output
+
+
+@pytest.mark.parametrize("name", ["clip", "siglip", "dinov2"])
+def test_what_transformers_prepares_is_sound(name: str, reference: Callable[[str], Reference]):
+    theirs = reference(name)
+    found = diagnose.find(theirs.folder, PHOTOS, theirs.embed())
+    assert (found.verdict, found.faults) == ("sound", ())
+
+
+IMAGENET = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
+#: Fault -> (model, another setting of the processor, value of the fault).
+SETTINGS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
+    "nearest": ("clip", {"resample": Image.Resampling.NEAREST}, "image-resize", {"scaling": "nearest"}),
+    "bilinear": ("siglip", {"resample": Image.Resampling.BILINEAR}, "image-resize", {"scaling": "bilinear"}),
+    "lanczos": ("dinov2", {"resample": Image.Resampling.LANCZOS}, "image-resize", {"scaling": "lanczos"}),
+    "squashed": ("clip", {"size": SQUARE["size"]}, "image-crop", {"shape": "squashed"}),
+    "cut": ("siglip", {**CUT, "do_center_crop": True}, "image-crop", {"shape": "cut at once"}),
+    "not larger": ("dinov2", CUT, "image-crop", {"shape": "cut at once"}),
+    "larger": ("clip", LARGER, "image-crop", {"shape": "cut after a larger scaling"}),
+    "no mean": ("clip", {"do_normalize": False}, "image-normalise", {"values": "none"}),
+    "ImageNet": ("siglip", IMAGENET, "image-normalise", {"values": "ImageNet"}),
+    "0.5": ("dinov2", {"image_mean": [0.5] * 3, "image_std": [0.5] * 3}, "image-normalise", {"values": "0.5 and 0.5"}),
+    "not divided": ("clip", {"do_rescale": False}, "image-rescale", {"divisor": 1.0}),
+    "divided twice": ("siglip", {"rescale_factor": 1 / 255**2}, "image-rescale", {"divisor": 255.0**2}),
+}
+
+
+@pytest.mark.sample(4, "another setting")
+@pytest.mark.parametrize("case", SETTINGS)
+def test_another_setting_of_the_processor_is_named(case: str, reference: Callable[[str], Reference]):
+    name, settings, fault, parameters = SETTINGS[case]
+    theirs = reference(name)
+    found = diagnose.find(theirs.folder, PHOTOS, theirs.embed(**settings), together=1)
+    assert [(one.name, one.parameters) for one in found.faults] == [(fault, parameters)]
+    assert not found.alternatives
+
+
+def bgr(image: Image.Image) -> Image.Image:
+    return Image.fromarray(np.ascontiguousarray(np.asarray(image)[:, :, ::-1]))
+
+
+def by_torch(image: Image.Image) -> Image.Image:
+    """Scaled to the square without antialiasing, rounded to whole numbers, as OpenCV does."""
+    pixels = torch.from_numpy(np.array(image)).permute(2, 0, 1)[None].float()
+    found = torch.nn.functional.interpolate(pixels, size=(SIDE, SIDE), mode="bicubic", align_corners=False)
+    return Image.fromarray(found[0].round().clamp(0, 255).permute(1, 2, 0).numpy().astype(np.uint8))
+
+
+def in_bars(image: Image.Image) -> Image.Image:
+    return ImageOps.pad(image, (SIDE, SIDE), Image.Resampling.BICUBIC, color="white")
+
+
+def cut_first(image: Image.Image) -> Image.Image:
+    side = min(image.size)
+    left, top = (image.width - side) // 2, (image.height - side) // 2
+    return image.crop((left, top, left + side, top + side))
+
+
+def sent_small(image: Image.Image) -> Image.Image:
+    made = image.copy()
+    made.thumbnail((800, 800), Image.Resampling.BICUBIC, reducing_gap=None)
+    return made
+
+
+#: Fault -> (model, what is done to an image before the right processor, value of the fault).
+BEFORE: dict[str, tuple[str, Callable[[Image.Image], Image.Image], str, dict[str, Any]]] = {
+    "bgr": ("clip", bgr, "channel-order", {}),
+    "no antialiasing": ("siglip", by_torch, "image-resize", {"scaling": "bicubic without antialiasing, rounded"}),
+    "bars": ("siglip", in_bars, "image-crop", {"shape": "white bars"}),
+    "cut first": ("clip", cut_first, "image-crop", {"shape": "cut first"}),
+    "sent small": ("clip", sent_small, "image-scaled-first", {"side": 800}),
+}
+
+
+@pytest.mark.sample(3, "another change")
+@pytest.mark.parametrize("case", BEFORE)
+def test_what_is_done_to_an_image_before_is_named(case: str, reference: Callable[[str], Reference]):
+    name, change, fault, parameters = BEFORE[case]
+    theirs = reference(name)
+    found = diagnose.find(theirs.folder, PHOTOS, theirs.embed([change(one) for one in PHOTOS]), together=1)
+    assert [(one.name, one.parameters) for one in found.faults] == [(fault, parameters)]
+
+
+def test_a_preparation_and_a_norm_are_named_together(reference: Callable[[str], Reference]):
+    theirs = reference("siglip")
+    vectors = theirs.embed([bgr(one) for one in PHOTOS])
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    found = diagnose.find(theirs.folder, PHOTOS, vectors, together=2)
+    assert {one.name for one in found.faults} == {"channel-order", "normalise-extra"}
+
+
+@torch.no_grad()
+def test_the_vector_before_the_projection_is_named(reference: Callable[[str], Reference]):
+    theirs = reference("clip")
+    model: Any = joints.model_of("clip")
+    pixels = torch.from_numpy(np.stack([theirs.processor(one)["pixel_values"][0] for one in PHOTOS]))
+    vectors = model.vision_model(pixels).pooler_output.numpy()
+    assert [one.name for one in diagnose.find(theirs.folder, PHOTOS, vectors, together=1).faults] == [
+        "projection-missing"
+    ]
+
+
+def test_square_images_hide_a_cut_and_the_probes_show_it(reference: Callable[[str], Reference]):
+    theirs = reference("siglip")
+    square = [photo(50, 50, seed) for seed in range(3)]
+    settings = {**CUT, "do_center_crop": True}
+    assert diagnose.find(theirs.folder, square, theirs.embed(square, **settings)).verdict == "sound"
+    sizes = [one.size for one in diagnose.media_probes(encoder.load(theirs.folder).image).values()]
+    assert any(width != height for width, height in sizes)
+    assert any(max(size) >= 4_000 for size in sizes)
+
+
+def test_a_turned_image_is_unknown(reference: Callable[[str], Reference]):
+    theirs = reference("clip")
+    vectors = theirs.embed([one.transpose(Image.Transpose.TRANSVERSE) for one in PHOTOS])
+    found = diagnose.find(theirs.folder, PHOTOS, vectors, together=1)
+    assert (found.verdict, found.faults) == ("unknown", ())
+    assert "channel-order" in found.excluded
+    assert set(found.next_texts) == {f"probe-{name}" for name in ("square", "wide", "tall", "small", "large")}
+
+
+# --- sounds -----------------------------------------------------------------------------------------------------------
+
+HEARD = [sounds.tone(0.4), sounds.tone(0.9, seed=1), sounds.tone(1.5, seed=2), sounds.tone(0.7, 22_050, seed=3)]
+
+
+@pytest.fixture(scope="module")
+def whisper(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whisper")
+    sounds.model_of("whisper", "Model", 2).save_pretrained(folder)
+    extractor().save_pretrained(folder)
+    return folder
+
+
+def extractor() -> WhisperFeatureExtractor:
+    return WhisperFeatureExtractor(feature_size=24, chunk_length=1)
+
+
+@torch.no_grad()
+def heard(features: list[np.ndarray]) -> np.ndarray:
+    """The mean of what Whisper's encoder makes of features."""
+    model = sounds.model_of("whisper", "Model", 2).get_encoder()
+    return model(torch.from_numpy(np.stack(features)).float()).last_hidden_state.mean(1).numpy()
+
+
+def theirs(samples: np.ndarray) -> np.ndarray:
+    """Features by transformers."""
+    return extractor()(samples, sampling_rate=16_000, return_tensors="np")["input_features"][0]
+
+
+def by_hand(samples: np.ndarray, *, norm: str | None = "slaney", scale: str = "slaney", log: str = "log10",
+            late: bool = False) -> np.ndarray:  # fmt: skip
+    """Features by the functions of transformers, with choices."""
+    filters = mel_filter_bank(201, 24, 0.0, 8_000.0, 16_000, norm=norm, mel_scale=scale)
+    filled = samples[:16_000] if late else np.pad(samples[:16_000], (0, max(0, 16_000 - len(samples))))
+    found = spectrogram(filled, np.hanning(401)[:-1], 400, 160, power=2.0, mel_filters=filters, log_mel=log)[:, :-1]
+    found = (np.maximum(found, found.max() - 8.0) + 4.0) / 4.0
+    return np.pad(found, ((0, 0), (0, 100 - found.shape[1]))).astype(np.float32)
+
+
+#: Fault -> (features of resampled samples, name, value).
+SPECTROGRAMS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str, dict[str, Any]]] = {
+    "htk": (lambda x: by_hand(x, norm=None, scale="htk"), "mel-filters", {"filters": "HTK"}),
+    "no area": (lambda x: by_hand(x, norm=None), "mel-filters", {"filters": "Slaney of equal height"}),
+    "ln": (lambda x: by_hand(x, log="log"), "log-mel", {"how": "natural logarithm"}),
+    "late": (lambda x: by_hand(x, late=True), "sound-padding", {}),
+    "16 bits": (lambda x: theirs(x * 32_768), "sound-scale", {"factor": 32_768.0}),
+    "not scaled": (lambda x: theirs(x) * 4 - 4, "log-mel", {"how": "not scaled"}),
+}
+
+
+@pytest.mark.parametrize("case", SPECTROGRAMS)
+def test_another_spectrogram_is_named(case: str, whisper: Path):
+    features, fault, parameters = SPECTROGRAMS[case]
+    vectors = heard([features(one.at(16_000).samples) for one in HEARD])
+    found = diagnose.find(whisper, HEARD, vectors, together=1)
+    assert [(one.name, one.parameters) for one in found.faults] == [(fault, parameters)]
+
+
+def test_the_features_of_transformers_are_sound_and_a_rate_that_is_ignored_is_named(whisper: Path):
+    vectors = heard([theirs(one.at(16_000).samples) for one in HEARD])
+    assert diagnose.find(whisper, HEARD, vectors).verdict == "sound"
+    vectors = heard([theirs(one.samples) for one in HEARD])
+    assert [one.name for one in diagnose.find(whisper, HEARD, vectors, together=1).faults] == ["sound-rate"]
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_probes_are_written_and_diagnosed(
+    reference: Callable[[str], Reference], tmp_path: Path, capsys: pytest.CaptureFixture
+):
+    theirs = reference("siglip")
+    folder = tmp_path / "probes"
+    assert main.main(["diagnose", str(theirs.folder), "--probes", "--media", str(folder)]) == 0
+    files = sorted(folder.iterdir())
+    files = [one for one in files if one.suffix == ".png"]
+    np.save(tmp_path / "theirs.npy", theirs.embed([bgr(Image.open(one)) for one in files]))
+    capsys.readouterr()
+    words = f"diagnose {theirs.folder} --media {folder} --vectors {tmp_path / 'theirs.npy'} --together 1 --json"
+    assert main.main(words.split()) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in found["faults"]] == ["channel-order"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("diagnose digits-pre --media nowhere --vectors x.npy", "nowhere"),
+        ("diagnose digits-pre --media . --endpoint http://localhost:1", "--vectors"),
+        ("diagnose twin-pre --media . --vectors x.npy", "images"),
+    ],
+)
+def test_wrong_use_of_media_is_a_sentence(
+    words: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    monkeypatch.chdir(tmp_path)
+    assert main.main(words.split()) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["digits-pre", "digit-words", "spoken-digits"])
+def test_the_right_pipeline_is_that_of_embed(name: str):
+    model = diagnose.folders.signal_encoder(encoder.load(name))
+    given = [one for key, one in diagnose.media_probes(model).items() if key != "large"]
+    media = Media.of(model, given)
+    base = MediaPipeline.of_media(model, media)
+    np.testing.assert_allclose(base.vectors(tuple(media.given)), model.embed(given).numpy(), atol=1e-5)
+
+
+def test_a_text_is_no_image():
+    with pytest.raises(EncoderError, match="text"):
+        diagnose.find("digits-pre", ["a text"], np.ones((1, 64)))
+    with pytest.raises(EncoderError, match="image"):
+        diagnose.find("digits-pre", [3], np.ones((1, 64)))
