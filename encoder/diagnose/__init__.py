@@ -44,8 +44,8 @@ Model = NamedEncoder | JointEncoder
 
 __all__ = [
     "FAULTS", "STAGES", "Check", "Endpoint", "Fault", "Finding", "Fingerprint", "Golden", "Pipeline", "Step", "Verdict",
-    "check", "embed_by_onnx", "example", "find", "find_gradually", "fingerprint", "make_golden", "media_probes", "probes",
-    "read_golden", "read_vectors", "register", "write_golden", "write_probes",
+    "check", "embed_by_onnx", "example", "find", "find_gradually", "fingerprint", "make_golden", "media_probes",
+    "probes", "read_golden", "read_vectors", "register", "write_golden", "write_probes",
 ]  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The pipeline of an encoder of images or sounds: its inputs by their names, their preparation, its vector.
 
-The search works on names, as it does on texts; `Media` has the values of these names. So faults after the preparation are
-those of texts, and the search is the same.
+The search works on names, as it does on texts; `Media` has the values of these names. So faults after the preparation
+are those of texts, and the search is the same.
 
 Shapes: B batch, T tokens, D width of the residual stream, C channels, H height, W width.
 """

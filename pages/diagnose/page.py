@@ -2,28 +2,31 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import astuple, dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from encoder import EncoderError, diagnose
+from encoder.checkpoints.bundled import BUNDLED
 from encoder.diagnose.vector_files import FORMATS as VECTOR_FORMATS
 from encoder.edits import format as edits_in_link
 from encoder.figures import pipeline as drawn
 from encoder.trace import gradual
-from pages.base.access import limits
+from pages.base.access import limits, visitors
 from pages.base.work import long_work
 from pages.components import plot
 from pages.core.frame.frame import heading, show
 from pages.core.inputs import kept_file
 from pages.core.inputs.edited import parse_recipe
-from pages.core.stores import cache, results
+from pages.core.stores import cache, model_access, model_store, results
 from pages.core.view import View
 from pages.core.widgets import Export, adjust
 from pages.core.words import about, errors_said, opening, plain
-from pages.diagnose.params import TOGETHER, Params
+from pages.diagnose.params import SOURCES, TOGETHER, Params
 from pages.state import links, state
 
 #: Words of the verdict on the screen.
@@ -60,17 +63,31 @@ class Given:
         return hashlib.sha256(json.dumps(self.texts).encode() + self.vectors.tobytes()).hexdigest()
 
 
+@dataclass(frozen=True)
+class Settings:
+    """What is known of the other program; other: a model that it may use, "" for none."""
+
+    precision: str
+    batch: int | None
+    other: str
+    together: int
+
+
 def main(view: View) -> None:
     """What the other program gave, the verdict, the pipeline, and the differences."""
     heading()
     opening("Which fault gives exactly the vectors of your other program?")
-    with adjust.drawer("diagnose"):
-        settings = choose_settings()
+    given: Given | None = None
+    settings: Settings | None = None
+    prompt: str | None = None
+    with adjust.drawer("diagnose"), errors_said():
+        prompt, settings = prompt_of(view), choose_settings()
     words, picture = st.container(key="diagnose").columns([32, 68], gap="medium")
     with words, errors_said():
         st.caption("Texts and the vectors that your program gives them; they stay in the memory of your session.")
-        given = choose(view)
-        if given is not None and (found := verdict(view, given, *settings)) is not None:
+        given = choose(view, prompt)
+        found = None if given is None or settings is None else verdict(view, given, prompt, settings)
+        if found is not None:
             with picture:
                 draw(view, found)
     if given is None:
@@ -84,10 +101,21 @@ def first_texts(view: View) -> list[str]:
     return [text for text in diagnose.probes(view.loaded)[:8] if "\n" not in text and "\t" not in text]
 
 
-def choose(view: View) -> Given | None:
+def choose(view: View, prompt: str | None) -> Given | None:
     """The texts and the vectors; None while something is missing. Raises EncoderError."""
     typed = kept_file.typed_lines("diagnose:lines", 130, "\n".join(first_texts(view)))
     texts = tuple(line for line in typed.splitlines() if line.strip())
+    if len(texts) > (most := limits.DIAGNOSE_TEXTS.value):
+        raise EncoderError(f"{len(texts):,} texts, and the limit is {most:,}: send fewer.")
+    source = "file"
+    if visitors.for_one_person():
+        source = state.segmented(Params.source, "Vectors of", SOURCES)
+    vectors = {"file": of_file, "server": of_server, "onnx": of_onnx}[source](view, texts, prompt) if texts else None
+    return None if vectors is None else Given(texts, vectors)
+
+
+def of_file(view: View, texts: tuple[str, ...], prompt: str | None) -> np.ndarray | None:
+    """Vectors that are pasted, or of an uploaded file; None without any."""
     pasted = st.text_area(
         "Vectors as JSON", key="diagnose:json", height=90, placeholder='{"data": [{"index": 0, "embedding": [...]}]}'
     )
@@ -99,20 +127,63 @@ def choose(view: View) -> Given | None:
         limits.DIAGNOSE_FILE.value,
     )
     if pasted.strip():
-        vectors = diagnose.read_vectors(pasted.encode("utf-8", "replace"), "pasted.json")
-    else:
-        vectors = kept_file.read(
-            "diagnose:vectors", file, make=lambda one: diagnose.read_vectors(one.getvalue(), one.name)
-        )
-    if vectors is None or not texts:
+        return diagnose.read_vectors(pasted.encode("utf-8", "replace"), "pasted.json")
+    found: np.ndarray | None = kept_file.read(
+        "diagnose:vectors", file, make=lambda one: diagnose.read_vectors(one.getvalue(), one.name)
+    )
+    return found
+
+
+def of_server(view: View, texts: tuple[str, ...], prompt: str | None) -> np.ndarray | None:
+    """Vectors of a server on one's own machine or network; None before it is asked."""
+    address = state.bound(st.text_input, Params.address, "Its address", placeholder="http://localhost:8080")
+    name = state.bound(
+        st.text_input, Params.server_model, "Its name for the model", help="Empty where it has one model."
+    )
+    if not address.strip():
         return None
-    if len(texts) > (most := limits.DIAGNOSE_TEXTS.value):
-        raise EncoderError(f"{len(texts):,} texts, and the limit is {most:,}: send fewer.")
-    return Given(texts, vectors)
+    server = diagnose.Endpoint(address.strip(), name.strip(), state.get(Params.batch))
+    return asked((server, texts), lambda: server.embed(texts), "Ask the server", "It gets the texts above.")
 
 
-def choose_settings() -> tuple[str, int | None, int]:
-    """The number type and the batch of the other program, and how many faults together."""
+def of_onnx(view: View, texts: tuple[str, ...], prompt: str | None) -> np.ndarray | None:
+    """Vectors of an ONNX file on this machine; None before it runs."""
+    path = state.bound(st.text_input, Params.onnx, "Its path", placeholder="onnx/model_quantized.onnx").strip()
+    if not path:
+        return None
+    stamp = Path(path).stat().st_mtime_ns if Path(path).is_file() else 0
+    return asked(
+        (view.model, path, stamp, texts, prompt),
+        lambda: diagnose.embed_by_onnx(view.loaded, path, texts, prompt=prompt),
+        "Run the file",
+        "It gets the model's own tokens.",
+    )
+
+
+def asked(what: Hashable, embed: Callable[[], np.ndarray], label: str, said: str) -> np.ndarray | None:
+    """Another program's vectors, after a click."""
+
+    def work() -> long_work.Work[np.ndarray]:
+        yield 0.0, "Waiting for the vectors"
+        return embed()
+
+    return results.of_work("diagnose:asked", what, work, label=label, ask=said, own=True, most=3)
+
+
+def prompt_of(view: View) -> str | None:
+    """What the reference puts before each text; None: the model's own."""
+    given = state.bound(
+        st.text_input,
+        Params.prompt,
+        "Prompt of the reference",
+        help="Empty: the model's own. A prompt's name in the model, or the prompt itself; - for none.",
+        placeholder=view.loaded.prompt() or "none",
+    )
+    return {"": None, "-": ""}.get(given.strip(), view.loaded.prompts.get(given, given))
+
+
+def choose_settings() -> Settings:
+    """What is known of the other program, and how many faults together. Raises LoadError for another model."""
     precision = state.selectbox(Params.precision, "Its number type", list(Params.precision.options))
     batch = state.bound(
         st.number_input,
@@ -122,17 +193,31 @@ def choose_settings() -> tuple[str, int | None, int]:
         max_value=2_000,
         help="Empty: all texts together, and as is usual.",
     )
+    other = state.bound(
+        st.text_input, Params.other, "Another model that it may use", help=model_access.source_help()
+    ).strip()
     together = state.segmented(Params.together, "Search", TOGETHER)
-    return precision, batch, int(together)
+    source = other if not other or other in BUNDLED else model_access.allowed_source(other)
+    return Settings(precision, batch, source, int(together))
 
 
-def verdict(view: View, given: Given, precision: str, batch: int | None, together: int) -> diagnose.Verdict | None:
+def verdict(view: View, given: Given, prompt: str | None, settings: Settings) -> diagnose.Verdict | None:
     """The answer, computed once in this session; None while it waits for a click."""
-    what = (view.model, given.key, precision, batch, together)
+    what = (view.model, given.key, prompt, *astuple(settings))
 
     def work() -> long_work.Work[diagnose.Verdict]:
+        others = []
+        if settings.other:
+            others.append(model_store.model(replace(view.model, source=settings.other, untrained=None)))
         steps = diagnose.find_gradually(
-            view.loaded, given.texts, given.vectors, precision=precision, batch=batch, together=together
+            view.loaded,
+            given.texts,
+            given.vectors,
+            prompt=prompt,
+            precision=settings.precision,
+            batch=settings.batch,
+            others=others,
+            together=settings.together,
         )
         return gradual.reported(
             steps, lambda step: (step.done / max(step.total, 1), f"{step.said}: {step.done} of {step.total}")
@@ -204,7 +289,8 @@ def picture_of_model(view: View, found: diagnose.Verdict) -> None:
     if not found.faults:
         return
     label = "See the fault in the model" if edits else "See this stage in the model"
-    values: dict[str, object] = {"text": view.loaded.prompt() + found.texts[worst(found)]}
+    prompt = "" if found.pipeline is None else found.pipeline.front.prompt
+    values: dict[str, object] = {"text": prompt + found.texts[worst(found)]}
     if edits:
         values["edits"] = parse_recipe(edits_in_link(edits))
     links.button("model", label, "hub", "diagnose:model", values)

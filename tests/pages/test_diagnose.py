@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
 
 import encoder
 from encoder import diagnose
-from pages.base.access import limits
+from pages.base.access import limits, visitors
+from tests.diagnose.test_endpoint import reply, serving
 from tests.pages.apps import assert_well, sentences, visit, written
 
 TEXTS = ["A cat sat on the mat.", "two words", "Hokkaidō, café"]
@@ -75,3 +77,58 @@ def test_the_fault_of_the_example_is_what_the_search_finds():
     found = diagnose.find(model, TEXTS, known.theirs, together=1)
     assert (found.verdict, found.faults) == (known.verdict, known.faults)
     assert found.difference_without == pytest.approx(known.difference_without, rel=1e-4)
+
+
+def pressed(app, label: str):
+    next(button for button in app.button if button.label == label).click().run()
+
+
+def test_a_server_is_asked_and_diagnosed_on_ones_own_machine(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
+    model = encoder.load("twin-pre")
+    bodies: list[dict] = []
+
+    def answer(handler, body) -> None:
+        bodies.append(body)
+        reply(handler, {"embeddings": [model.trace(text).output[0].tolist() for text in body["input"]]})
+
+    with serving(answer) as url:
+        app = visit("diagnose", model="twin-pre", their_vectors="server")
+        app.text_area(key="diagnose:lines").set_value("\n".join(TEXTS)).run()
+        next(one for one in app.text_input if one.label == "Its address").set_value(f"{url}/api/embed").run()
+        assert not bodies  # nothing is asked before a click
+        pressed(app, "Ask the server")
+        pressed(app, "Diagnose")
+    assert_well(app)
+    assert bodies[0]["input"] == TEXTS
+    assert "pools by cls" in written(app)
+
+
+def test_a_shared_server_asks_no_address(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(visitors, "for_one_person", lambda: False)
+    app = visit("diagnose", model="twin-pre", their_vectors="server", their_address="http://localhost:1")
+    assert_well(app)
+    assert "Its address" not in {one.label for one in app.text_input}
+    assert [one.label for one in app.text_area if one.key == "diagnose:json"]
+
+
+def test_an_onnx_file_that_is_not_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    app = visit("diagnose", model="twin-pre", their_vectors="onnx")
+    app.text_area(key="diagnose:lines").set_value("\n".join(TEXTS)).run()
+    next(one for one in app.text_input if one.label == "Its path").set_value("gone.onnx").run()
+    pressed(app, "Run the file")
+    assert "encoderscope[onnx]" in sentences(app)
+
+
+def test_a_prompt_and_another_model_are_those_of_the_command():
+    model, other = encoder.load("twin-pre"), encoder.load("twin-post")
+    prompted = model.embed([f"query: {text}" for text in TEXTS]).numpy()
+    assert "Nothing is wrong" in written(opened(model, prompted, their_prompt="query: "))
+    vectors = diagnose.Pipeline.of(model).with_front(encoder=other.encoder).vectors(TEXTS)
+    app = opened(model, vectors, other_source="twin-post")
+    assert_well(app)
+    found = diagnose.find("twin-pre", TEXTS, vectors, others=["twin-post"], together=1)
+    assert found.faults[0].name == "other-revision"
+    assert found.faults[0].sentence in written(app)
