@@ -118,6 +118,7 @@ def _searched(
         batch=options.batch,
         others=options.other,
         together=options.together,
+        kept=engine.Excluded(options.resume),
     )
 
     def say_progress(step: engine.Step) -> None:
@@ -210,7 +211,7 @@ def check_golden(options: argparse.Namespace) -> int:
     changed = engine.fingerprint(model, golden.prompt).differences(golden.fingerprint)
     for name, (now, then) in changed.items():
         print(f"The model here is not that of the golden file: {name}: {now}, then: {then}", file=sys.stderr)
-    options.device, options.other, options.together = "cpu", [], 2
+    options.device, options.other, options.together, options.resume = "cpu", [], 2, None
     _printed(options, _searched(options, source, model, golden.texts, vectors, golden.prompt))
     return 1
 

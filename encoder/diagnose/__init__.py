@@ -22,6 +22,7 @@ import numpy as np
 from encoder.checkpoints import load
 from encoder.diagnose.endpoint import Endpoint
 from encoder.diagnose.example import example
+from encoder.diagnose.excluded import Excluded
 from encoder.diagnose.faults import FAULTS, Fault, register
 from encoder.diagnose.fingerprint import Fingerprint, fingerprint
 from encoder.diagnose.folders import Check, Finding, check, folder_of, lengths_of, signal_encoder, text_encoder
@@ -43,9 +44,9 @@ from encoder.trace import gradual
 Model = NamedEncoder | JointEncoder
 
 __all__ = [
-    "FAULTS", "STAGES", "Check", "Endpoint", "Fault", "Finding", "Fingerprint", "Golden", "Pipeline", "Step", "Verdict",
-    "check", "embed_by_onnx", "example", "find", "find_gradually", "fingerprint", "make_golden", "media_probes",
-    "probes", "read_golden", "read_vectors", "register", "write_golden", "write_probes",
+    "FAULTS", "STAGES", "Check", "Endpoint", "Excluded", "Fault", "Finding", "Fingerprint", "Golden", "Pipeline",
+    "Step", "Verdict", "check", "embed_by_onnx", "example", "find", "find_gradually", "fingerprint", "make_golden",
+    "media_probes", "probes", "read_golden", "read_vectors", "register", "write_golden", "write_probes",
 ]  # fmt: skip
 
 
@@ -63,6 +64,7 @@ def find_gradually(
     batch: int | None = None,
     others: Sequence[str | Path | Model] = (),
     together: int = MOST_TOGETHER,
+    kept: Excluded | None = None,
 ) -> Generator[Step, None, Verdict]:
     """As `find`, but a generator that yields its progress and returns the Verdict. Close it to stop early."""
     folder = None if isinstance(source, NamedEncoder | JointEncoder) else folder_of(source)
@@ -79,6 +81,7 @@ def find_gradually(
             lengths=lengths_of(folder),
             folder=folder,
             together=together,
+            kept=kept,
         )
     )
 
@@ -99,8 +102,8 @@ find = gradual.at_once(find_gradually, "find")
 find.__doc__ = """Which fault gives exactly these vectors of another program: a Verdict.
 
 source: a model, or what `encoder.load` opens; texts: or images and sounds, as values that `prepare` accepts or as Paths
-of files; vectors: [N, D'], one for each text; prompt: what the reference puts
-before each text (None: the model's own, "": none); precision: the number type of the other program; batch: texts in its
-batches; others: models whose weights or tokenizers it may use; together: faults at once, 1 to 3. Raises EncoderError
-for vectors that cannot belong to these texts.
+of files; vectors: [N, D'], one for each text; prompt: what the reference puts before each text (None: the model's own,
+"": none); precision: the number type of the other program; batch: texts in its batches; others: models whose weights or
+tokenizers it may use; together: faults at once, 1 to 3; kept: what an earlier part of this search has excluded. Raises
+EncoderError for vectors that cannot belong to these texts.
 """

@@ -221,15 +221,19 @@ def write_probes(model: SignalEncoder, folder: str | Path) -> tuple[str, ...]:
     Path(folder).mkdir(parents=True, exist_ok=True)
     names = []
     for name, one in media_probes(model).items():
-        if isinstance(one, Sound):
-            content, name = wav_bytes(one), f"probe-{name}.wav"
-        else:
-            out = io.BytesIO()
-            one.save(out, "PNG")
-            content, name = out.getvalue(), f"probe-{name}.png"
-        disk.write_file(Path(folder) / name, content)
-        names.append(name)
+        names.append(f"probe-{name}{'.wav' if isinstance(one, Sound) else '.png'}")
+        write_probe(one, Path(folder) / names[-1])
     return tuple(names)
+
+
+def write_probe(one: Any, file: str | Path) -> None:
+    """Write a sound as WAV or an image as PNG. Raises SaveError."""
+    if isinstance(one, Sound):
+        disk.write_file(file, wav_bytes(one))
+        return
+    out = io.BytesIO()
+    one.save(out, "PNG")
+    disk.write_file(file, out.getvalue())
 
 
 def with_preparation(pipeline: Pipeline, **changes: Any) -> Pipeline:

@@ -10,15 +10,18 @@ Shapes: N texts, D' width of a vector.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from encoder.diagnose import comparing
+from encoder.diagnose.excluded import Excluded
 from encoder.diagnose.faults import FAULTS, Clues, Fault
 from encoder.diagnose.faults.precision import TOLERANCES, Precision, tolerance_of
 from encoder.diagnose.fingerprint import fingerprint
@@ -28,6 +31,7 @@ from encoder.diagnose.verdict import Verdict
 from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, OutOfMemory, TextError, quoted
+from encoder.version import __version__ as VERSION
 
 #: Texts of the screen, at first and at most.
 SCREEN, MOST_SCREEN = 3, 8
@@ -83,14 +87,15 @@ def diagnose_gradually(
     lengths: Sequence[int] = (),
     folder: Path | None = None,
     together: int = MOST_TOGETHER,
+    kept: Excluded | None = None,
 ) -> Work:
     """Why these vectors of another program differ from the model's; yields progress, returns the Verdict.
 
     base: the right pipeline; texts: or the names of its media; vectors: [N, D'], one for each text; precision: the
     number type of the other program; batch: texts in its batches (None: all together, or as is usual); others: models
     whose weights or tokenizers it may use; lengths: at which the folder's files cut or pad texts; folder: of the model;
-    together: faults at once, 1 to 3. Raises EncoderError for vectors that cannot belong to these texts, and for texts
-    or media that the model cannot run.
+    together: faults at once, 1 to 3; kept: what an earlier part of the same search has excluded. Raises EncoderError
+    for vectors that cannot belong to these texts, and for texts or media that the model cannot run.
     """
     if precision not in TOLERANCES:
         raise EncoderError(f"precision={quoted(precision)} is unknown: choose one of {', '.join(TOLERANCES)}.")
@@ -101,7 +106,12 @@ def diagnose_gradually(
     search.clues = dataclasses.replace(
         search.clues, batch=batch, others=tuple(others), lengths=tuple(lengths), folder=folder
     )
-    return (yield from search.run())
+    search.kept = Excluded() if kept is None else kept
+    search.kept.begin(search.id)
+    try:
+        return (yield from search.run())
+    finally:
+        search.kept.save()
 
 
 class _Search:
@@ -130,6 +140,7 @@ class _Search:
         self._moved: dict[tuple[Faults, int], bool] = {}
         self._kept: dict[Faults, list[States] | None] = {}
         self._was_rounded: set[Faults] = set()
+        self.kept = Excluded()
         self.excluded: list[str] = []
         self.only_together: list[Candidate] = []
         self.near: list[Candidate] = []
@@ -141,6 +152,15 @@ class _Search:
         chosen = [wrong[0], *wrong[len(wrong) // 3 :][:1], *wrong[2 * len(wrong) // 3 :][:1]]
         chosen += [place for place in order if place not in wrong][:1]
         return list(dict.fromkeys(chosen))[: SCREEN + 1]
+
+    @property
+    def id(self) -> str:
+        """A digest of all that decides whether a candidate gives the vectors."""
+        found = hashlib.sha256(fingerprint(self.base.model, self.base.front.prompt).id.encode())
+        others = [fingerprint(one).id for one in self.clues.others]
+        found.update(repr((VERSION, self.texts, self.tolerance, self.clues.batch, others)).encode())
+        found.update(self.right.round(4).tobytes() + self.theirs.tobytes())
+        return found.hexdigest()
 
     # --- the order of the work ----------------------------------------------------------------------------------------
 
@@ -251,7 +271,7 @@ class _Search:
     def _singles(self, singles: Sequence[Candidate]) -> Iterator[list[Candidate]]:
         plain = Candidate((), self.base)
         for one in singles:
-            yield self.explained(one, self.states_of(plain if one.faults[0].at_end else one))
+            yield self.explained(one, partial(self.states_of, plain if one.faults[0].at_end else one))
 
     def _with_ends(
         self, fronts: Sequence[Candidate], ends: Sequence[Candidate], number: int
@@ -262,7 +282,7 @@ class _Search:
     def _ends(self, fronts: Sequence[Candidate], ends: Sequence[Candidate], number: int) -> Iterator[list[Candidate]]:
         """Each front with `number` faults of the end, on states that are computed once."""
         for front in fronts:
-            states = self.states_of(front)
+            states = cache(partial(self.states_of, front))
             found: list[Candidate] = []
             for chosen in combinations([one.faults[0] for one in ends], number):
                 candidate: Candidate | None = front
@@ -286,7 +306,7 @@ class _Search:
                 if ends:
                     found += [one for some in self._ends([joined], ends, 1) for one in some]
                 else:
-                    found += self.explained(joined, self.states(joined.pipeline, self.screen[:1]))
+                    found += self.explained(joined, partial(self.states, joined.pipeline, self.screen[:1]))
             yield found
 
     def active(self, fronts: Sequence[Candidate]) -> list[Candidate]:
@@ -340,8 +360,8 @@ class _Search:
                 candidate = self.joined(one, fault)
                 if candidate is None:
                     continue
-                states = self.states(candidate.pipeline, self.screen[:1])
-                found += self.explained(candidate, states) if not fault.noisy else self._noisy(one, candidate, states)
+                states = partial(self.states, candidate.pipeline, self.screen[:1])
+                found += self.explained(candidate, states) if not fault.noisy else self._noisy(one, candidate, states())
             if found:
                 break
         yield sorted(found, key=lambda one: one.distance)[:1]
@@ -398,33 +418,40 @@ class _Search:
         except (EncoderError, RuntimeError):
             return None
 
-    def explained(self, candidate: Candidate, states: list[States] | None) -> list[Candidate]:
+    def explained(self, candidate: Candidate, states: Callable[[], list[States] | None]) -> list[Candidate]:
         """The candidate where it gives the vectors of all texts, else nothing; near ones are kept.
 
-        states: of the first text of the screen, at which most candidates fail.
+        states: makes those of the first text of the screen, at which most candidates fail.
         """
+        known = self.kept.distance(candidate.faults)
+        if known is not None:  # an earlier part of the work has run it
+            self.keep(dataclasses.replace(candidate, distance=known))
+            return []
         for places in (self.screen[:1], self.screen):
-            if len(places) > 1:
-                states = self.states(candidate.pipeline, places)
-            distance = self.distance_at(candidate.pipeline, states, places)
+            some = states() if len(places) == 1 else self.states(candidate.pipeline, places)
+            distance = self.distance_at(candidate.pipeline, some, places)
             if distance > self.tolerance:
-                self.keep(dataclasses.replace(candidate, distance=distance))
-                return []
+                return self.exclude(candidate, distance)
         whole = self.whole(candidate.pipeline)
         if whole is None:
-            return []
+            return self.exclude(candidate, float("inf"))
         distances = comparing.relative(whole, self.theirs)
         worst = int(distances.argmax())
         if distances[worst] > self.tolerance:
-            self.keep(dataclasses.replace(candidate, distance=float(distances[worst])))
             if worst not in self.screen and len(self.screen) < MOST_SCREEN:
                 self.screen.append(worst)
-            return []
+            return self.exclude(candidate, float(distances[worst]))
         return [dataclasses.replace(candidate, distance=float(distances.max()))]
+
+    def exclude(self, candidate: Candidate, distance: float) -> list[Candidate]:
+        """Keep a candidate as one that does not explain the vectors."""
+        self.kept.add(candidate.faults, distance)
+        self.keep(dataclasses.replace(candidate, distance=distance))
+        return []
 
     def keep(self, candidate: Candidate) -> None:
         """Remember a candidate that is near."""
-        if not np.isfinite(candidate.distance):
+        if not np.isfinite(candidate.distance) or any(one.faults == candidate.faults for one in self.near):
             return
         self.near = sorted([*self.near, candidate], key=lambda one: one.distance)[: 3 * NEAR]
 

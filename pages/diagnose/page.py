@@ -201,6 +201,12 @@ def choose_settings() -> Settings:
     return Settings(precision, batch, source, int(together))
 
 
+def excluded() -> diagnose.Excluded:
+    """What the last search of this session has excluded: after Cancel, the same search goes on."""
+    found: diagnose.Excluded = st.session_state.setdefault("diagnose:excluded", diagnose.Excluded())
+    return found
+
+
 def verdict(view: View, given: Given, prompt: str | None, settings: Settings) -> diagnose.Verdict | None:
     """The answer, computed once in this session; None while it waits for a click."""
     what = (view.model, given.key, prompt, *astuple(settings))
@@ -218,6 +224,7 @@ def verdict(view: View, given: Given, prompt: str | None, settings: Settings) ->
             batch=settings.batch,
             others=others,
             together=settings.together,
+            kept=excluded(),
         )
         return gradual.reported(
             steps, lambda step: (step.done / max(step.total, 1), f"{step.said}: {step.done} of {step.total}")

@@ -9,6 +9,7 @@ from pathlib import Path
 import encoder
 from encoder import corpus, diagnose, export
 from encoder.cli import main
+from encoder.diagnose.media import probe_image, write_probe
 from encoder.export.published import publish
 from encoder.trace.trace import Trace
 
@@ -35,6 +36,12 @@ def _lesson(path: Path) -> None:
 
 def _golden(path: Path) -> None:
     diagnose.write_golden(diagnose.make_golden("twin-pre", ["A cat sat."]), path)
+
+
+def _search(path: Path) -> None:
+    kept = diagnose.Excluded(path)
+    kept.add([next(iter(diagnose.FAULTS["causal"].candidates(None, None)))], 0.5)
+    kept.save()
 
 
 def _material(path: Path) -> None:
@@ -86,6 +93,8 @@ FILES: dict[str, Callable[[Path], object]] = {
     "map.html": lambda path: export.save_html(export.map(trace(), 0, 0), path),
     "lesson.md": _lesson,
     "golden.safetensors": _golden,
+    "search.safetensors": _search,
+    "probe.png": lambda path: write_probe(probe_image(8, 9), path),
 }
 #: A writer of files that keeps an existing one.
 KEEPS = {"lesson.md"}
@@ -102,6 +111,8 @@ FOLDERS: dict[str, Callable[[Path], object]] = {
 USED_BY: dict[str, set[str]] = {
     "encoder/cli/writing.py": set(OF_COMMANDS),
     "encoder/diagnose/golden.py": {"golden.safetensors"},
+    "encoder/diagnose/excluded.py": {"search.safetensors"},
+    "encoder/diagnose/media.py": {"probe.png"},
     "encoder/checkpoints/traces.py": {"trace.safetensors", "maps.safetensors"},
     "encoder/export/saved.py": {"picture.html", "map.html"},
     "pages/teaching/lessons/command.py": {"lesson.md"},
