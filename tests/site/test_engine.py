@@ -13,14 +13,15 @@ import torch
 from PIL import Image
 
 import encoder
-from docs.browser_model import BLOCK, browser_model
+import encoder.live
 from docs.site import ROUNDED
 from encoder.drawing.javascript import joined
 from encoder.inputs import digits
+from encoder.live.packed import BLOCK, browser_model
 from encoder.views.model_picture import model_picture
 from tests.run_javascript import evaluated
 
-BROWSER = Path(__file__).parents[2] / "docs" / "browser"
+BROWSER = Path(encoder.live.__file__).parent / "browser"
 #: float16 files of weights that are float16 anyway: what is left is the order of sums.
 CLOSE = 1e-4
 WORDS = ("the", "cat", "river", "banks", "Ünïcode", "naïve", "北京", "don't", "unbelievably", "[MASK]", "😀", "2,000",
