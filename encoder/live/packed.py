@@ -171,8 +171,8 @@ def _numbers(model: TextEncoder, text: str) -> list[torch.Tensor]:
 
 
 def _packed(tensors: Mapping[str, np.ndarray], bits: Bits, about: dict[str, str] | None = None) -> bytes:
-    """A gzipped file. A vector is float32, a matrix `rounded`. Of 16 bits the low bytes come before the high bytes: gzip
-    makes less of them.
+    """A gzipped file. A vector is float32, a matrix `rounded`. Of 16 bits the low bytes come before the high bytes,
+    of which gzip makes less.
     """
     stored: dict[str, np.ndarray] = {}
     for name, value in tensors.items():
