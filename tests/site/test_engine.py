@@ -34,9 +34,9 @@ def texts(count: int) -> list[str]:
     return [" ".join(rng.choice(WORDS, size=int(rng.integers(1, 25)))) for _ in range(count)]
 
 
-def unpack(name: str, folder: Path) -> None:
+def unpack(name: str | encoder.TextEncoder, folder: Path) -> None:
     """Write what a page fetches of a model: model.bin, and a file for each block of word vectors."""
-    model = encoder.load(name)
+    model = encoder.load(name) if isinstance(name, str) else name
     assert isinstance(model, encoder.TextEncoder | encoder.ImageEncoder)
     files = browser_model(model)
     (folder / "model.bin").write_bytes(gzip.decompress(files.main))
@@ -44,7 +44,7 @@ def unpack(name: str, folder: Path) -> None:
         (folder / f"{at}.bin").write_bytes(gzip.decompress(block))
 
 
-def in_browser(name: str, expression: str, folder: Path, **given: Any) -> Any:
+def in_browser(name: str | encoder.TextEncoder, expression: str, folder: Path, **given: Any) -> Any:
     """The value of an expression over `model` (a Model of the site) and `given`."""
     unpack(name, folder)
     (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
