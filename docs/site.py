@@ -3,14 +3,18 @@
 import argparse
 import html
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from docs.browser_site import SiteModel, SitePage, controls, drawings, write
+from encoder import ImageEncoder, TextEncoder, load
 from encoder.explain.by_hand import NOTES_POSITIONS, Inputs
 from encoder.inputs import digits
+from encoder.live.packed import browser_model
+from encoder.live.site import SiteModel, SitePage, controls, drawings, write
+from encoder.views.model_picture import model_picture
 from encoder.words.glossary import GROUPS
 from pages.core.frame import input_row
 from pages.core.frame.frame import import_params
@@ -22,12 +26,12 @@ SENTENCES = [str(one["text"]) for one in examples.read(input_row.__file__, "text
 #: The largest difference of MiniLM here from the app over 50 texts, as a share of the largest number of its kind.
 ROUNDED = 5e-4
 MODELS = (
-    SiteModel("twin-pre", "Pre-norm twin (4 layers)"),
-    SiteModel("twin-post", "Post-norm twin (4 layers)"),
+    SiteModel("twin-pre", "Pre-norm twin (4 layers)", app={"model": "twin-pre"}),
+    SiteModel("twin-post", "Post-norm twin (4 layers)", app={"model": "twin-post"}),
     SiteModel("minilm", "MiniLM (6 layers, 22 MB)",
               "The weights of MiniLM are rounded to 16 bits here. The largest difference from the app over 50 texts is "
-              f"{ROUNDED:g} of the largest number of its kind."),
-    SiteModel("digits-pre", "Digits"),
+              f"{ROUNDED:g} of the largest number of its kind.", {"model": "minilm"}),
+    SiteModel("digits-pre", "Digits", app={"model": "digits-pre"}),
 )  # fmt: skip
 TEXTS = MODELS[:3]
 LESSONS = ("03-one-weight-by-hand", "04-heads", "08-pre-norm-or-post-norm")
@@ -129,13 +133,31 @@ def shared() -> dict[str, object]:
     return {"digits": digits.examples(), "hand": hand}
 
 
+def write_site(
+    folder: Path, site_pages: Sequence[SitePage], models: Sequence[SiteModel], texts: Mapping[str, str] | None = None
+) -> None:
+    """Write pages of the site with these models, the first of which is of text.
+
+    texts: further files by their path. Raises what `encoder.live.site.write` raises, LoadError for an unknown model.
+    """
+    opened = {one: load(one.name) for one in models}
+    first = opened[models[0]]
+    assert isinstance(first, TextEncoder)
+    picture = model_picture(first.trace(SENTENCES[0]), model=models[0].title)
+    packed = {
+        one: browser_model(model) for one, model in opened.items() if isinstance(model, TextEncoder | ImageEncoder)
+    }
+    example = SENTENCES[0]
+    write(folder, site_pages, packed, first=picture, example=example, hidden=HIDDEN, more=shared(), texts=texts)
+
+
 def main() -> None:
     """Make the site."""
     parser = argparse.ArgumentParser(prog="python -m docs.site", description="Make the site: files for any web server.")
     parser.add_argument("folder", nargs="?", type=Path, default=Path("site"), help="by default site/")
     folder = parser.parse_args().folder
     lessons = {f"lessons/{name}.html": material.student(_lesson(name)) for name in LESSONS}
-    write(folder, pages(), MODELS, example=SENTENCES[0], hidden=HIDDEN, more=shared(), texts=lessons)
+    write_site(folder, pages(), MODELS, lessons)
     sys.stdout.write(f"{folder}: open it with `python -m http.server --directory {folder}`.\n")
 
 

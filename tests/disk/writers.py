@@ -47,10 +47,8 @@ def _material(path: Path) -> None:
 
 def _site(path: Path) -> None:
     from docs import site
-    from docs.browser_site import SiteModel, write
 
-    models = [SiteModel("twin-pre", "pre")]
-    write(path, site.pages()[:1], models, example="A cat.", hidden=site.HIDDEN, texts={"more.html": "more"})
+    site.write_site(path, site.pages()[:1], site.MODELS[:1], {"more.html": "more"})
 
 
 def _atlas(path: Path) -> None:
@@ -110,7 +108,7 @@ USED_BY: dict[str, set[str]] = {
     "encoder/corpus/staging.py": {"atlas"},
     "encoder/corpus/token_index.py": {"index"},
     "pages/teaching/lessons/material.py": {"material"},
-    "docs/browser_site.py": {"site"},
+    "encoder/live/site.py": {"site"},
     "encoder/probe/recorded.py": set(),  # a file of this repository
     "pages/components/assets.py": set(),  # static files of the app, named by their content
 }

@@ -13,14 +13,15 @@ import torch
 from PIL import Image
 
 import encoder
-from docs.browser_model import BLOCK, browser_model
+import encoder.live
 from docs.site import ROUNDED
 from encoder.drawing.javascript import joined
 from encoder.inputs import digits
+from encoder.live.packed import BLOCK, browser_model
 from encoder.views.model_picture import model_picture
 from tests.run_javascript import evaluated
 
-BROWSER = Path(__file__).parents[2] / "docs" / "browser"
+BROWSER = Path(encoder.live.__file__).parent / "browser"
 #: float16 files of weights that are float16 anyway: what is left is the order of sums.
 CLOSE = 1e-4
 WORDS = ("the", "cat", "river", "banks", "Ünïcode", "naïve", "北京", "don't", "unbelievably", "[MASK]", "😀", "2,000",
@@ -33,9 +34,9 @@ def texts(count: int) -> list[str]:
     return [" ".join(rng.choice(WORDS, size=int(rng.integers(1, 25)))) for _ in range(count)]
 
 
-def unpack(name: str, folder: Path) -> None:
+def unpack(name: str | encoder.TextEncoder, folder: Path) -> None:
     """Write what a page fetches of a model: model.bin, and a file for each block of word vectors."""
-    model = encoder.load(name)
+    model = encoder.load(name) if isinstance(name, str) else name
     assert isinstance(model, encoder.TextEncoder | encoder.ImageEncoder)
     files = browser_model(model)
     (folder / "model.bin").write_bytes(gzip.decompress(files.main))
@@ -43,7 +44,7 @@ def unpack(name: str, folder: Path) -> None:
         (folder / f"{at}.bin").write_bytes(gzip.decompress(block))
 
 
-def in_browser(name: str, expression: str, folder: Path, **given: Any) -> Any:
+def in_browser(name: str | encoder.TextEncoder, expression: str, folder: Path, **given: Any) -> Any:
     """The value of an expression over `model` (a Model of the site) and `given`."""
     unpack(name, folder)
     (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")

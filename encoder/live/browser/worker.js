@@ -1,6 +1,6 @@
 // The engine's thread: it loads models, runs them, and answers each request with the pictures of a page.
-import { threeDigits } from "../../encoder/drawing/drawing.js";
-import { classes, cosine, hiddenWord, largest, sentenceVector } from "./engine/heads.js";
+import { threeDigits } from "../../drawing/drawing.js";
+import { classes, cosine, hiddenWord, largest, textVector } from "./engine/heads.js";
 import { fetched, Model } from "./model.js";
 import { pack } from "./pack.js";
 import { partsOf } from "./parts.js";
@@ -30,9 +30,6 @@ const editsOf = ({ norm, causal, positions, off }) => ({
   heads: off.filter(([, part]) => typeof part === "number"),
   sublayers: off.filter(([, part]) => typeof part === "string"),
 });
-
-// A word that a text hides, as the tokenizer writes it.
-const HIDDEN = "[MASK]";
 
 async function pictures({ page, state, site }) {
   const used = await model(state.model, site.models[state.model].file);
@@ -99,7 +96,7 @@ const isChanged = ({ norm, causal, positions, off }) => norm || causal || positi
 // What the changes do to the end of the picture.
 function effectOf(used, trace, before) {
   if (!before || !used.tokenizer) return {};
-  const [now, then] = [trace, before].map((one) => sentenceVector(one, used.about.pooling));
+  const [now, then] = [trace, before].map((one) => textVector(used.encoder, used.about, one));
   const similarity = cosine(now, then);
   const [after, difference] = [similarity, similarity - 1].map(threeDigits);
   return {
@@ -135,7 +132,7 @@ async function curvesOf(name, state, site) {
 }
 
 async function hiddenWords(used, trace, tokens) {
-  const hidden = tokens.flatMap(({ label }, at) => label === HIDDEN ? [at] : []);
+  const hidden = tokens.flatMap(({ label }, at) => label === used.about.tokenizer.mask ? [at] : []);
   if (hidden.length) await used.words.need(); // any word may be the answer
   return hidden.map((at) => {
     const shares = hiddenWord(used.encoder, used.about.mlm_head, trace, at);

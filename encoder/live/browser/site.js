@@ -1,9 +1,9 @@
 // The site: what a reader types and selects is in the address, under the names of the app; a worker computes.
-import { inputsByHand } from "../../encoder/drawing/by_hand.js";
-import { ByHandView } from "../../encoder/drawing/by_hand_view.js";
-import { make, threeDigits } from "../../encoder/drawing/drawing.js";
-import { DrawView } from "../../encoder/drawing/draw_view.js";
-import { VIEWS } from "../../encoder/drawing/views.js";
+import { inputsByHand } from "../../drawing/by_hand.js";
+import { ByHandView } from "../../drawing/by_hand_view.js";
+import { make, threeDigits } from "../../drawing/drawing.js";
+import { DrawView } from "../../drawing/draw_view.js";
+import { VIEWS } from "../../drawing/views.js";
 import { digitOf, digitOfBitmap } from "./digit.js";
 import { pack } from "./pack.js";
 
@@ -22,7 +22,7 @@ function readAddress() {
   const query = new URLSearchParams(location.search);
   const named = query.get("model");
   return {
-    model: named in site.models ? named : page === "digit" ? "digits-pre" : "twin-pre",
+    model: named in site.models ? named : page === "digit" ? "digits-pre" : Object.keys(site.models)[0],
     text: query.get("text") ?? (page === "predict" ? site.hidden : site.example),
     layer: number(query.get("layer")) ?? 0,
     head: number(query.get("head")) ?? 0,
@@ -58,8 +58,14 @@ function nameView() {
     link.search = address();
   }
   const app = /** @type {HTMLAnchorElement} */ (document.getElementById("app"));
-  app.search = app.pathname === "/" ? `${address()}&start=1` : address(); // where the app has the page Model
+  const there = site.models[state.model].app; // what the app calls the model; null where only its publisher has it
+  const query = new URLSearchParams(address());
+  query.delete("model");
+  for (const [name, value] of Object.entries(there ?? {})) query.set(name, value);
+  if (app.pathname === "/") query.set("start", "1"); // where the app has the page Model
+  app.search = String(query);
   app.textContent = app.href;
+  app.hidden = !there;
 }
 
 function change(values, { isNew = false } = {}) {

@@ -1,4 +1,4 @@
-"""The site: a static folder whose pages compute in the browser, with the drawings of the app.
+"""A static folder whose pages compute in the browser, with the drawings of the app.
 
 index.html, and a folder for each other page, share one script; weights are gzipped files that a page loads when it
 needs them. No page asks another host for anything.
@@ -12,16 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from docs.browser_model import browser_model
-from encoder import disk, load
+from encoder import disk
 from encoder.drawing.javascript import SHARED, joined
 from encoder.drawing.picture import Picture, style
 from encoder.drawing.plotly_js import plotly_js
-from encoder.encoders.image import ImageEncoder
-from encoder.encoders.text import TextEncoder
 from encoder.figures.colours import thumbnails_lut
+from encoder.live.packed import BrowserModel
 from encoder.version import __version__
-from encoder.views.model_picture import model_picture
 
 HERE = Path(__file__).parent / "browser"
 #: What the list of the folder's files calls it.
@@ -46,32 +43,36 @@ class SitePage:
 
 @dataclass(frozen=True)
 class SiteModel:
-    """A model that readers choose: its name in `encoder.load`, its title, and a note below the choice."""
+    """A model that readers choose: its name in addresses and files, its title, and a note below the choice.
+
+    app: the values of an address of the app that open it there; None where it is known on the publisher's machine only.
+    """
 
     name: str
     title: str
     note: str = ""
+    app: Mapping[str, str] | None = None
 
 
 def write(
     folder: Path,
     pages: Sequence[SitePage],
-    models: Sequence[SiteModel],
+    models: Mapping[SiteModel, BrowserModel],
     *,
+    first: Picture,
     example: str,
     hidden: str,
     more: Mapping[str, object] | None = None,
     texts: Mapping[str, str] | None = None,
 ) -> None:
-    """Write the site. example, hidden: the first sentence, and the first one with a hidden word; more: for the scripts;
-    texts: further files by their path in the site.
+    """Write the site. models: the first one opens where an address names none; first: the picture of `example` in it.
 
-    Raises SaveError if the folder cannot be written or has other files, LoadError for a model that does not exist.
+    example, hidden: the first sentence, and the first one with a hidden word; more: for the scripts; texts: further
+    files by their path in the site. Raises SaveError if the folder cannot be written or has other files.
     """
     with disk.whole_folder(folder, KIND) as place:
         (place / "models").mkdir()
-        known = {one.name: load(one.name) for one in models}
-        files = {one.name: _model_file(place, known[one.name], one) for one in models}
+        files = {one.name: _model_file(place, packed, one) for one, packed in models.items()}
         scripts = {
             "site.js": joined(HERE / "site.js"),
             "worker.js": joined(HERE / "worker.js"),
@@ -85,16 +86,18 @@ def write(
             + "".join((SHARED / f"{name}.css").read_text(encoding="utf-8") for name in ("draw_digit", "by_hand"))
             + (HERE / "site.css").read_text(encoding="utf-8"),
         )
-        first = known[models[0].name]
-        assert isinstance(first, TextEncoder)
-        block = model_picture(first.trace(example), model=models[0].title)
         for page in pages:
             own = place / page.folder
             own.mkdir(exist_ok=True)
             up = "../" if page.folder else ""
             about = {
                 "models": {
-                    one.name: {"title": one.title, "note": one.note, "file": f"{up}models/{files[one.name]}"}
+                    one.name: {
+                        "title": one.title,
+                        "note": one.note,
+                        "app": one.app,
+                        "file": f"{up}models/{files[one.name]}",
+                    }
                     for one in models
                 },
                 "example": example,
@@ -104,7 +107,7 @@ def write(
                 "worker": f"{up}{names['worker.js']}",
                 **(more or {}),
             }
-            text = _document(page, pages, models, about, up, names, css, block if not page.folder else None)
+            text = _document(page, pages, about, up, names, css, first if not page.folder else None)
             disk.write_file(own / "index.html", text)
         kept = [
             *names.values(),
@@ -113,7 +116,7 @@ def write(
             *(f"{page.folder}/" if page.folder else "./" for page in pages),
         ]
         service = (HERE / "service.js").read_text(encoding="utf-8")
-        version = hashlib.sha256(json.dumps(kept).encode() + block.block()).hexdigest()[:12]
+        version = hashlib.sha256(json.dumps(kept).encode() + first.block()).hexdigest()[:12]
         disk.write_file(
             place / "service.js", service.replace("VERSION", json.dumps(version)).replace("FILES", json.dumps(kept))
         )
@@ -121,10 +124,8 @@ def write(
             disk.write_file(place / name, text)
 
 
-def _model_file(folder: Path, model: object, one: SiteModel) -> str:
+def _model_file(folder: Path, files: BrowserModel, one: SiteModel) -> str:
     """The name of a model's file, next to which a folder of its name has the blocks of its word vectors."""
-    assert isinstance(model, TextEncoder | ImageEncoder)
-    files = browser_model(model)
     digest = hashlib.sha256(files.main + b"".join(files.blocks)).hexdigest()[:8]
     place = folder / "models" / f"{one.name}.{digest}"
     disk.write_file(place.with_name(f"{place.name}.bin"), files.main)
@@ -146,7 +147,6 @@ def _written(folder: Path, name: str, text: str) -> str:
 def _document(
     page: SitePage,
     pages: Sequence[SitePage],
-    models: Sequence[SiteModel],
     about: Mapping[str, object],
     up: str,
     names: Mapping[str, str],

@@ -1,5 +1,5 @@
-// The weights of a model: a safetensors file with vectors in float32, and matrices in 16 bits, as the planes of their low
-// and high bytes. A matrix with a scale for each row has signed whole numbers, any other float16.
+// The weights of a model: a safetensors file with vectors in float32, and matrices in 8 bits, or in 16 as the planes of
+// their low and high bytes. A matrix with a scale for each row has signed whole numbers, any other float16.
 
 const HALF = new Float32Array(65_536); // every float16 as a number
 
@@ -27,6 +27,12 @@ function matrix(planes, scales) {
   return data;
 }
 
+// Signed whole numbers of 8 bits as numbers.
+function smallMatrix(numbers, scales) {
+  const width = numbers.length / scales.length;
+  return Float32Array.from(numbers, (value, at) => value * scales[Math.floor(at / width)]);
+}
+
 // {name: {data: Float32Array, shape}} of a file's bytes (ArrayBuffer), and its metadata.
 export function readWeights(buffer) {
   if (!HALF[1]) fillHalf();
@@ -39,10 +45,12 @@ export function readWeights(buffer) {
   for (const [name, one] of Object.entries(stored)) {
     if (name.endsWith(".scale")) continue;
     const scale = stored[`${name}.scale`];
-    tensors[name] = one.dtype === "F32" ? { data: new Float32Array(bytes(one)), shape: one.shape } : {
-      data: matrix(new Uint8Array(bytes(one)), scale && new Float32Array(bytes(scale))),
-      shape: one.shape.slice(1),
-    };
+    const scales = scale && new Float32Array(bytes(scale));
+    tensors[name] = one.dtype === "F32"
+      ? { data: new Float32Array(bytes(one)), shape: one.shape }
+      : one.dtype === "I8"
+      ? { data: smallMatrix(new Int8Array(bytes(one)), scales), shape: one.shape }
+      : { data: matrix(new Uint8Array(bytes(one)), scales), shape: one.shape.slice(1) };
   }
   return { tensors, metadata };
 }
