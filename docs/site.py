@@ -4,16 +4,24 @@ import argparse
 import html
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from markdown_it import MarkdownIt
 
 from encoder import ImageEncoder, TextEncoder, load
-from encoder.explain.by_hand import NOTES_POSITIONS, Inputs
 from encoder.inputs import digits
 from encoder.live.packed import browser_model
-from encoder.live.site import SiteModel, SitePage, controls, drawings, write
+from encoder.live.pages import (
+    SiteModel,
+    SitePage,
+    by_hand_page,
+    controls,
+    drawings,
+    heads_page,
+    model_page,
+    predict_page,
+)
+from encoder.live.site import by_hand, write
 from encoder.views.model_picture import model_picture
 from encoder.words.glossary import GROUPS
 from pages.core.frame import input_row
@@ -41,22 +49,9 @@ HIDDEN = "The keys to the old cabinet [MASK] on the table."
 def pages() -> list[SitePage]:
     """The pages of the site, in the order of the bar."""
     import_params()  # a lesson is read with the values of all pages
-    place = ("layer", "head")
     return [
-        SitePage(
-            "",
-            "Model",
-            "What does a transformer encoder do with your sentence?",
-            controls(TEXTS, SENTENCES) + drawings("model"),
-        ),
-        SitePage(
-            "heads",
-            "Heads",
-            "Which tokens does each head attend to?",
-            controls(TEXTS, SENTENCES, names=place) + _views() + drawings("grid", "head"),
-            ("plotly.js",),
-            app="heads",
-        ),
+        model_page(TEXTS, SENTENCES),
+        heads_page(TEXTS, SENTENCES),
         SitePage(
             "pre_post",
             "Pre/post-norm",
@@ -64,14 +59,7 @@ def pages() -> list[SitePage]:
             controls(TEXTS[:1], SENTENCES) + drawings("pre", "post", below=True),
             app="pre_post",
         ),
-        SitePage(
-            "predict",
-            "Predict",
-            "Which word does the model expect?",
-            controls(TEXTS[:2], [HIDDEN], names=place) + _views() + drawings("grid", "head"),
-            ("plotly.js",),
-            "predict",
-        ),
+        predict_page(TEXTS[:2], [HIDDEN]),
         SitePage(
             "digit",
             "Digits",
@@ -80,21 +68,10 @@ def pages() -> list[SitePage]:
             + '<div class="drawing" id="draw"></div><div class="site-examples" id="digits"></div>'
             + drawings("model"),
         ),
-        SitePage(
-            "by_hand",
-            "By hand",
-            "Can you compute one encoder layer yourself?",
-            '<div class="drawing" id="by_hand"></div>',
-            app="by_hand",
-        ),
+        by_hand_page(),
         SitePage("lessons", "Lessons", "What will you predict, compute and explain?", _lessons(), app="lessons"),
         SitePage("glossary", "Glossary", "What does each term mean?", _glossary(), app="glossary"),
     ]
-
-
-def _views() -> str:
-    options = "".join(f'<option value="{name}">{name.capitalize()}</option>' for name in ("map", "lines", "text"))
-    return f'<div class="site-input"><label>View <select data-name="view">{options}</select></label></div>'
 
 
 def _lessons() -> str:
@@ -129,8 +106,7 @@ def _glossary() -> str:
 
 def shared() -> dict[str, object]:
     """What the scripts of the pages need besides models: digits to try, and the numbers of By hand."""
-    hand = {"usual": asdict(Inputs()), "notes": NOTES_POSITIONS}
-    return {"digits": digits.examples(), "hand": hand}
+    return {"digits": digits.examples(), "hand": by_hand()}
 
 
 def write_site(

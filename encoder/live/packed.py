@@ -23,6 +23,7 @@ from encoder.live import bounds
 from encoder.live.tokenizer import described
 from encoder.model.attend import relative_bucket
 from encoder.model.steps import settings_of
+from encoder.trace.trace import Trace
 
 #: Bits of a number of a matrix.
 Bits = Literal[16, 8]
@@ -152,22 +153,30 @@ def _as_read(module: M, bits: Bits) -> M:
     return found
 
 
-def difference(model: TextEncoder, texts: Sequence[str], bits: Bits) -> float:
-    """The largest difference that rounding the weights makes in texts, as a share of the largest number of its kind.
-
-    Kinds are the outputs of the tokens and the attention of the last layer.
+@dataclasses.dataclass(frozen=True)
+class Rounding:
+    """What rounding the weights changes. share: the largest difference, as a share of the largest number of its kind;
+    kinds are the outputs of the tokens and the attention of the last layer. cosine: the least, of the vectors of a text.
     """
-    read, worst = as_read(model, bits), 0.0
+
+    share: float
+    cosine: float
+
+
+def rounding(model: TextEncoder, texts: Sequence[str], bits: Bits) -> Rounding:
+    """What rounding the weights to `bits` changes in these texts."""
+    read, share, cosine = as_read(model, bits), 0.0, 1.0
     for text in texts:
-        pairs = zip(_numbers(model, text), _numbers(read, text), strict=True)
-        worst = max(worst, *(float((ours - theirs).abs().max() / ours.abs().max()) for ours, theirs in pairs))
-    return worst
+        ours, theirs = model.trace(text), read.trace(text)
+        pairs = zip(_numbers(ours), _numbers(theirs), strict=True)
+        share = max(share, *(float((one - other).abs().max() / one.abs().max()) for one, other in pairs))
+        vectors = (one.model.vector_of(one).double() for one in (ours, theirs))
+        cosine = min(cosine, float(torch.cosine_similarity(*vectors, dim=0)))
+    return Rounding(share, cosine)
 
 
-def _numbers(model: TextEncoder, text: str) -> list[torch.Tensor]:
-    trace = model.trace(text)
-    last = [trace.layer_attention(model.config.n_layers - 1)] if model.config.n_layers else []
-    return [trace.output.float(), *(one.float() for one in last)]
+def _numbers(trace: Trace) -> list[torch.Tensor]:
+    return [trace.output.float(), trace.layer_attention(trace.config.n_layers - 1).float()]
 
 
 def _packed(tensors: Mapping[str, np.ndarray], bits: Bits, about: dict[str, str] | None = None) -> bytes:

@@ -8,16 +8,19 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from encoder import disk
 from encoder.drawing.javascript import SHARED, joined
 from encoder.drawing.picture import Picture, style
 from encoder.drawing.plotly_js import plotly_js
+from encoder.explain.by_hand import NOTES_POSITIONS, Inputs
 from encoder.figures.colours import thumbnails_lut
 from encoder.live.packed import BrowserModel
+from encoder.live.pages import SHARE, SiteModel, SitePage
 from encoder.version import __version__
 
 HERE = Path(__file__).parent / "browser"
@@ -25,33 +28,6 @@ HERE = Path(__file__).parent / "browser"
 KIND = "a site of this program"
 #: How a reader starts the app, and where it is then.
 COMMAND, APP = "pip install encoderscope && encoderscope", "http://localhost:8501"
-
-
-@dataclass(frozen=True)
-class SitePage:
-    """A page of the site. folder: "" is the first page; question: what its picture answers; body: HTML between the
-    navigation and the footer; title: in the bar; scripts: further scripts of the folder that the page uses; app: the
-    page of the app with the same view."""
-
-    folder: str
-    title: str
-    question: str
-    body: str
-    scripts: tuple[str, ...] = ()
-    app: str = ""
-
-
-@dataclass(frozen=True)
-class SiteModel:
-    """A model that readers choose: its name in addresses and files, its title, and a note below the choice.
-
-    app: the values of an address of the app that open it there; None where it is known on the publisher's machine only.
-    """
-
-    name: str
-    title: str
-    note: str = ""
-    app: Mapping[str, str] | None = None
 
 
 def write(
@@ -73,19 +49,7 @@ def write(
     with disk.whole_folder(folder, KIND) as place:
         (place / "models").mkdir()
         files = {one.name: _model_file(place, packed, one) for one, packed in models.items()}
-        scripts = {
-            "site.js": joined(HERE / "site.js"),
-            "worker.js": joined(HERE / "worker.js"),
-            "plotly.js": plotly_js(),
-        }
-        names = {name: _written(place, name, text) for name, text in scripts.items()}
-        css = _written(
-            place,
-            "site.css",
-            style()
-            + "".join((SHARED / f"{name}.css").read_text(encoding="utf-8") for name in ("draw_digit", "by_hand"))
-            + (HERE / "site.css").read_text(encoding="utf-8"),
-        )
+        scripts = {name: _written(place, name, text) for name, text in _scripts().items()}
         for page in pages:
             own = place / page.folder
             own.mkdir(exist_ok=True)
@@ -103,15 +67,14 @@ def write(
                 "example": example,
                 "hidden": hidden,
                 "service": f"{up}service.js",
-                "colours": thumbnails_lut("viridis").ravel().tolist(),
-                "worker": f"{up}{names['worker.js']}",
+                "colours": thumbnails_lut().ravel().tolist(),
+                "worker": f"{up}{scripts['worker.js']}",
                 **(more or {}),
             }
-            text = _document(page, pages, about, up, names, css, first if not page.folder else None)
+            text = _document(page, pages, about, up, scripts, first if not page.folder else None)
             disk.write_file(own / "index.html", text)
         kept = [
-            *names.values(),
-            css,
+            *scripts.values(),
             *(f"models/{name}" for name in files.values()),
             *(f"{page.folder}/" if page.folder else "./" for page in pages),
         ]
@@ -122,6 +85,29 @@ def write(
         )
         for name, text in (texts or {}).items():
             disk.write_file(place / name, text)
+
+
+def _scripts() -> dict[str, str]:
+    """What all pages share: scripts, and the style."""
+    css = [*(SHARED / f"{name}.css" for name in ("draw_digit", "by_hand")), HERE / "site.css"]
+    return {
+        "site.js": joined(HERE / "site.js"),
+        "worker.js": joined(HERE / "worker.js"),
+        "plotly.js": plotly_js(),
+        "site.css": style() + "".join(one.read_text(encoding="utf-8") for one in css) + _themes(),
+    }
+
+
+def _themes() -> str:
+    """The colours of a picture in light and in dark for a page whose address names its theme."""
+    text = (SHARED / "page.css").read_text(encoding="utf-8")
+    light, dark = re.findall(r"\.drawing (\{ --st-background-color: #[^}]*\})", text)
+    return f"[data-theme=light] .drawing {light}\n[data-theme=dark] .drawing {dark}\n"
+
+
+def by_hand() -> dict[str, object]:
+    """What the page By hand begins with, for `more` of `write`."""
+    return {"usual": asdict(Inputs()), "notes": NOTES_POSITIONS}
 
 
 def _model_file(folder: Path, files: BrowserModel, one: SiteModel) -> str:
@@ -150,7 +136,6 @@ def _document(
     about: Mapping[str, object],
     up: str,
     names: Mapping[str, str],
-    css: str,
     first: Picture | None,
 ) -> str:
     """A whole page. The Content-Security-Policy allows the site's own files only."""
@@ -166,6 +151,7 @@ def _document(
             f'<script type="application/octet-stream" id="first" data-place="model" data-kind="{first.kind}" '
             f'data-height="{first.height}">{base64.b64encode(first.block()).decode()}</script>'
         )
+    css = names["site.css"]
     uses = ["site.js"] if 'class="drawing"' in page.body else []
     scripts = "".join(f'<script src="{up}{names[name]}" defer></script>' for name in (*page.scripts, *uses))
     policy = "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; base-uri 'none'"
@@ -178,35 +164,10 @@ def _document(
         f'<meta name="description" content="{html.escape(page.question)}"><link rel="icon" href="data:,">'
         f'<link rel="stylesheet" href="{up}{css}"></head><body data-page="{page.folder or "model"}">'
         f'<header><a href="{up or "./"}"><b>Encoderscope</b></a><nav aria-label="Pages">{links}</nav></header><main>'
-        f"<h1>{html.escape(page.title)}</h1><p>{html.escape(page.question)}</p>{page.body}</main>"
+        f"<h1>{html.escape(page.title)}</h1><p>{html.escape(page.question)}</p>{page.body}"
+        f"{SHARE if uses else ''}</main>"
         f"<footer><p>Everything is computed in this browser; nothing that you type leaves it. "
-        f"Open in the full app: <code>{html.escape(COMMAND)}</code>, then "
-        f'<a id="app" rel="noreferrer" href="{APP}/{page.app}">{APP}/{page.app}</a></p></footer>'
+        f"The full app: <code>{html.escape(COMMAND)}</code><span>, then "
+        f'<a id="app" rel="noreferrer" href="{APP}/{page.app}">{APP}/{page.app}</a></span></p></footer>'
         f'<script type="application/json" id="site">{data}</script>{block}{scripts}</body></html>\n'
     )
-
-
-def controls(
-    models: Sequence[SiteModel], examples: Sequence[str], *, names: Sequence[str] = (), text: bool = True
-) -> str:
-    """The text field, the choice of the model, and number fields of the address such as "layer" and "head"."""
-    options = "".join(f'<option value="{one.name}">{html.escape(one.title)}</option>' for one in models)
-    fields = "".join(
-        f'<label>{name.capitalize()} <input type="number" min="0" data-name="{name}"></label>' for name in names
-    )
-    buttons = "".join(
-        f'<button type="button" data-example="{html.escape(text, quote=True)}">{html.escape(text)}</button>'
-        for text in examples
-    )
-    field = '<label>Sentence <textarea data-name="text" rows="2" maxlength="4000"></textarea></label>' if text else ""
-    choice = f'<label>Model <select data-name="model">{options}</select></label>' if models else ""
-    return (
-        f'<div class="site-input">{field}{choice}{fields}</div><div class="site-examples">{buttons}</div>'
-        '<p id="status" role="status"></p>'
-    )
-
-
-def drawings(*names: str, below: bool = False) -> str:
-    """Places for pictures, side by side where there is room, or one below the other."""
-    places = "".join(f'<div class="drawing" id="{name}"></div>' for name in names)
-    return f'<div class="{"" if below else "site-drawings"}">{places}</div><div id="said"></div>'

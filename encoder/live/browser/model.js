@@ -3,6 +3,8 @@ import { Encoder } from "./engine/encoder.js";
 import { readWeights } from "./engine/weights.js";
 import { Tokenizer } from "./engine/tokenizer.js";
 
+export const MOST_READ = 256; // tokens of a text: the maps of all heads grow with their square
+
 export class Model {
   // buffer: of a file that `encoder/live/packed.py` made, unpacked. block: gives the bytes of a block of word vectors.
   constructor(buffer, block) {
@@ -17,13 +19,16 @@ export class Model {
     this.tokenizer = this.about.tokenizer && new Tokenizer(this.about.tokenizer);
   }
 
-  // {tokens, trace} of a text.
+  // {tokens, trace, isCut} of a text; isCut: whether it has more tokens than these.
   async read(text, edits) {
-    const tokens = this.tokenizer.tokens(text, this.about.longest);
+    const most = Math.min(this.about.longest, MOST_READ);
+    const all = this.tokenizer.tokens(text, Infinity);
+    const isCut = all.length > most;
+    const tokens = isCut ? this.tokenizer.tokens(text, most) : all;
     const ids = tokens.map(({ id }) => id);
     await this.words.need(ids);
     const special = tokens.flatMap((token, at) => token.special ? [at] : []);
-    return { tokens, trace: { ...this.encoder.trace(ids, edits), special } };
+    return { tokens, isCut, trace: { ...this.encoder.trace(ids, edits), special } };
   }
 
   // The same of an image: pixels [S, S] from 0 to 1.

@@ -11,7 +11,7 @@ const AROUND = 320; // pixels above and below the rows
 const MOST_CLASSES = 5;
 const LINE_COLOUR = "#8877ff";
 
-export const MOST_TOKENS = 48; // that the picture of the model draws at once
+const MOST_TOKENS = 48; // that the picture of the model draws at once
 
 const normsOf = (x, nTokens) => {
   const width = x.length / nTokens;
@@ -37,8 +37,26 @@ export function headOf(x, trace, encoder, head) {
   }));
 }
 
-// The forward pass with one layer and head opened. model: a Model; place: {layer, head, query, key}.
-export function modelPicture(model, trace, labels, { layer, head, query, key }, more) {
+// The tokens that the picture of the model draws, as {start, count}: all, or MOST_TOKENS of them from `first` on, or around
+// the query.
+function windowAround(nTokens, query, first) {
+  if (nTokens <= MOST_TOKENS) return { start: 0, count: nTokens };
+  const wanted = first ?? (query ?? 0) - MOST_TOKENS / 2;
+  return { start: Math.min(Math.max(0, wanted), nTokens - MOST_TOKENS), count: MOST_TOKENS };
+}
+
+// The weights of the query in a head [T], or without one, their mean over the tokens that are drawn.
+function receivedOf(weights, n, query, { start, count }) {
+  if (query !== null) return weights.slice(query * n, (query + 1) * n);
+  const received = new Float32Array(n);
+  for (let t = start; t < start + count; t++) {
+    for (let j = 0; j < n; j++) received[j] += weights[t * n + j] / count;
+  }
+  return received;
+}
+
+// The forward pass with one layer and head opened. model: a Model; place: {layer, head, query, key, first}.
+export function modelPicture(model, trace, labels, { layer, head, query, key, first = null }, more) {
   const { encoder, about } = model;
   const { config } = encoder;
   const { nTokens: n } = trace;
@@ -46,36 +64,39 @@ export function modelPicture(model, trace, labels, { layer, head, query, key }, 
   const shown = config.final_norm ? [trace.output] : [];
   const stream = [trace.embedding, ...trace.layers.flatMap((one) => [one.afterAttention, one.afterFfn]), ...shown];
   const names = trace.layers.flatMap((_, at) => [`layers.${at}.after_attention`, `layers.${at}.after_ffn`]);
+  const drawn = windowAround(n, query, first);
+  const { start, count: w } = drawn;
+  const inside = (at) => at === null || at < start || at >= start + w ? null : at - start;
+  const rowsOf = (x) => x.subarray(start * x.length / n, (start + w) * x.length / n); // of the tokens that are drawn
+  const square = (x) =>
+    joinedRows(Array.from({ length: w }, (_, t) => {
+      const at = (start + t) * n + start;
+      return x.subarray(at, at + w);
+    }));
   const scores = open.scores[head].map((score) => Math.max(score, -3.4028234663852886e38));
-  const rows = Array.from({ length: n }, (_, t) => scores.subarray(t * n, (t + 1) * n));
+  const rows = Array.from({ length: w }, (_, t) => scores.subarray((start + t) * n, (start + t + 1) * n));
   const tops = rows.map((row) => row.reduce((most, score) => Math.max(most, score), -Infinity));
-  const neurons = Array.from({ length: n }, (_, t) => {
-    const hidden = open.hidden.subarray(t * config.d_ffn, (t + 1) * config.d_ffn);
+  const neurons = Array.from({ length: w }, (_, t) => {
+    const hidden = open.hidden.subarray((start + t) * config.d_ffn, (start + t + 1) * config.d_ffn);
     return largest(hidden.map(Math.abs), NEURONS).map((at) => [at, hidden[at]]);
   });
   const isText = !config.patches;
-  const received = new Float32Array(n);
-  for (let t = 0; t < n; t++) {
-    for (let j = 0; j < n; j++) {
-      if (query === null || query === t) received[j] += open.pattern[head][t * n + j] / (query === null ? n : 1);
-    }
-  }
-  const pixels = ROWS.find(([most]) => n <= most)[1];
+  const pixels = ROWS.find(([most]) => w <= most)[1];
   const norms = ["norm-attention", "norm-ffn", ...(config.final_norm ? ["final"] : [])];
   /** @type {ModelHeader} */
   const header = {
-    labels,
-    first: 0,
+    labels: labels.slice(start, start + w),
+    first: start,
     count: n,
-    asked: null,
+    asked: first,
     row: pixels,
     layers: config.n_layers,
     heads: config.n_heads,
     layer,
     head,
-    query: query ?? null,
-    key: key ?? null,
-    special: [...new Set(trace.special.map((at) => labels[at]))],
+    query: inside(query ?? null),
+    key: inside(key ?? null),
+    special: [...new Set(trace.special.filter((at) => inside(at) !== null).map((at) => labels[at]))],
     sublayers: ["attention", "ffn"],
     norm: trace.placement,
     norms,
@@ -97,42 +118,44 @@ export function modelPicture(model, trace, labels, { layer, head, query, key }, 
     ...more.header,
   };
   const vector = (data, ...shape) => ({ data, shape: shape.length ? shape : [data.length] });
+  const lengths = (x) => rowsOf(normsOf(x, n));
+  const weights = square(open.pattern[head]);
+  const rest = Float32Array.from({ length: w }, (_, t) => {
+    const row = weights.subarray(t * w, (t + 1) * w);
+    return w === n ? 0 : 1 - row.reduce((sum, weight) => sum + weight, 0);
+  });
   /** @type {Record<string, { data: any, shape: number[] }>} */
   const arrays = {
-    tokens: vector(normsOf(trace.tokens, n)),
-    ...(trace.positions ? { positions: vector(normsOf(trace.positions, n)) } : {}),
-    stream: vector(joinedRows(stream.map((x) => normsOf(x, n))), stream.length, n),
+    tokens: vector(lengths(trace.tokens)),
+    ...(trace.positions ? { positions: vector(lengths(trace.positions)) } : {}),
+    stream: vector(joinedRows(stream.map(lengths)), stream.length, w),
     updates: vector(
-      joinedRows(trace.layers.flatMap((one) => [normsOf(one.addedByAttention, n), normsOf(one.addedByFfn, n)])),
+      joinedRows(trace.layers.flatMap((one) => [lengths(one.addedByAttention), lengths(one.addedByFfn)])),
       config.n_layers,
       2,
-      n,
+      w,
     ),
-    q: vector(headOf(open.q, trace, encoder, head), n, config.d_head),
-    k: vector(headOf(open.k, trace, encoder, head), n, config.d_head),
-    scores: vector(joinedRows(rows), n, n),
-    weights: vector(open.pattern[head], n, n),
-    rest: vector(new Float32Array(n)),
+    q: vector(rowsOf(headOf(open.q, trace, encoder, head)), w, config.d_head),
+    k: vector(rowsOf(headOf(open.k, trace, encoder, head)), w, config.d_head),
+    scores: vector(square(scores), w, w),
+    weights: vector(weights, w, w),
+    rest: vector(rest),
     largest: vector(Float32Array.from(tops)),
     total: vector(Float32Array.from(rows, (row, t) => row.reduce((sum, one) => sum + Math.exp(one - tops[t]), 0))),
-    neurons: vector(Int32Array.from(neurons.flat(), ([at]) => at), n, NEURONS),
-    hidden: vector(Float32Array.from(neurons.flat(), ([, value]) => value), n, NEURONS),
-    maps: vector(smallMaps([open]), config.n_heads, n, n),
-    received: vector(received),
+    neurons: vector(Int32Array.from(neurons.flat(), ([at]) => at), w, NEURONS),
+    hidden: vector(Float32Array.from(neurons.flat(), ([, value]) => value), w, NEURONS),
+    maps: vector(asBytes(joinedRows(open.pattern.map(square))), config.n_heads, w, w),
+    received: vector(receivedOf(open.pattern[head], n, query, drawn)),
   };
   if (isText) {
-    arrays.shares = vector(poolingShares(about.pooling, n));
+    arrays.shares = vector(rowsOf(poolingShares(about.pooling, n)));
     arrays.vector = vector(sentenceVector(trace, about.pooling));
   }
-  return { kind: "model_picture", header, arrays, height: AROUND + pixels * n };
+  return { kind: "model_picture", header, arrays, height: AROUND + pixels * w };
 }
 
-// Weights of all heads of these layers as bytes.
-const smallMaps = (layers) =>
-  Uint8Array.from(
-    joinedRows(layers.flatMap(({ pattern }) => pattern)),
-    (weight) => Math.round(255 * Math.min(1, Math.max(0, weight))),
-  );
+// Weights as bytes.
+const asBytes = (weights) => Uint8Array.from(weights, (weight) => Math.round(255 * Math.min(1, Math.max(0, weight))));
 
 // All heads as small maps. colours: [256 x 3] bytes.
 export function gridPicture(model, trace, { layer, head }, colours) {
@@ -153,7 +176,10 @@ export function gridPicture(model, trace, { layer, head }, colours) {
     name: "heads",
     alt: `All ${nLayers} × ${nHeads} heads as small maps.`,
   };
-  const thumbnails = { data: smallMaps(trace.layers), shape: [nLayers, nHeads, trace.nTokens, trace.nTokens] };
+  const thumbnails = {
+    data: asBytes(joinedRows(trace.layers.flatMap(({ pattern }) => pattern))),
+    shape: [nLayers, nHeads, trace.nTokens, trace.nTokens],
+  };
   return {
     kind: "head_grid",
     header,
@@ -224,12 +250,16 @@ export function textPicture(trace, labels, { layer, head, query }) {
   };
 }
 
-// The map of a head, for Plotly. colours: [256 x 3] bytes.
+// The map of a head, for Plotly. colours: [256 x 3] bytes, all the same where the weight is the opacity of one colour.
 export function mapPicture(trace, labels, { layer, head, query, key }, colours) {
   const n = trace.nTokens;
   const weights = trace.layers[layer].pattern[head];
   const places = Array.from({ length: n }, (_, at) => at);
-  const scale = Array.from({ length: 256 }, (_, at) => [at / 255, `rgb(${colours.slice(3 * at, 3 * at + 3).join()})`]);
+  const isOpacity = colours.every((value, at) => value === colours[at % 3]);
+  const scale = Array.from({ length: 256 }, (_, at) => {
+    const colour = colours.slice(3 * at, 3 * at + 3);
+    return [at / 255, `rgba(${[...colour, isOpacity ? at / 255 : 1].join()})`];
+  });
   const axis = (title, more) => ({
     type: "category",
     tickvals: places,

@@ -31,6 +31,7 @@ class WordPiece extends WordLevel {
     this.longest = about.max_input_chars_per_word;
   }
 
+  /** @override */
   pieces(word) {
     const letters = Array.from(word);
     const unknown = () => [{ id: this.ids.get(this.unknown), piece: this.unknown }];
@@ -58,6 +59,7 @@ class BytePairs extends WordLevel {
     this.fuses = about.fuse_unk;
   }
 
+  /** @override */
   pieces(word) {
     if (this.keepsWhole && this.ids.has(word)) return [{ id: this.ids.get(word), piece: word }];
     const parts = this.letters(word);

@@ -96,7 +96,9 @@ function seeker(tokens) {
 }
 
 // [{text} or {token}, ...]: a text cut at its added tokens, without empty parts.
+/** @returns {{ text?: string, token?: any }[]} */
 function cutOut(text, { pattern, sought }) {
+  /** @type {{ text?: string, token?: any }[]} */
   const parts = [];
   let from = 0;
   const upTo = (end) => end > from && parts.push({ text: text.slice(from, end) });

@@ -19,19 +19,25 @@ function fillHalf() {
 function matrix(planes, scales) {
   const count = planes.length / 2;
   const data = new Float32Array(count);
-  const width = scales && count / scales.length;
-  for (let at = 0; at < count; at++) {
-    const bits = planes[at] | planes[count + at] << 8;
-    data[at] = scales ? (bits << 16 >> 16) * scales[Math.floor(at / width)] : HALF[bits];
+  if (!scales) {
+    for (let at = 0; at < count; at++) data[at] = HALF[planes[at] | planes[count + at] << 8];
+    return data;
+  }
+  return scaled(data, scales, (at) => (planes[at] | planes[count + at] << 8) << 16 >> 16);
+}
+
+// Whole numbers times the scale of their row, in `data`.
+function scaled(data, scales, number) {
+  const width = data.length / scales.length;
+  for (let row = 0, at = 0; row < scales.length; row++) {
+    const scale = scales[row];
+    for (const end = at + width; at < end; at++) data[at] = number(at) * scale;
   }
   return data;
 }
 
 // Signed whole numbers of 8 bits as numbers.
-function smallMatrix(numbers, scales) {
-  const width = numbers.length / scales.length;
-  return Float32Array.from(numbers, (value, at) => value * scales[Math.floor(at / width)]);
-}
+const smallMatrix = (numbers, scales) => scaled(new Float32Array(numbers.length), scales, (at) => numbers[at]);
 
 // {name: {data: Float32Array, shape}} of a file's bytes (ArrayBuffer), and its metadata.
 export function readWeights(buffer) {
