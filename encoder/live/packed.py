@@ -155,8 +155,8 @@ def _as_read(module: M, bits: Bits) -> M:
 
 @dataclasses.dataclass(frozen=True)
 class Rounding:
-    """What rounding the weights changes. share: the largest difference, as a share of the largest number of its kind;
-    kinds are the outputs of the tokens and the attention of the last layer. cosine: the least, of the vectors of a text.
+    """What rounding the weights changes. share: the largest difference, as a share of the largest number of its kind:
+    of the outputs of the tokens, and of the attention of the last layer. cosine: the least, of the vectors of a text.
     """
 
     share: float

@@ -4,7 +4,6 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-
 #: Scripts of a page with the map of a head.
 PLOTLY = ("plotly.js",)
 #: Below the pictures: the address of the view, and the line that shows it in another page.

@@ -108,8 +108,8 @@ def _note(model: TextEncoder, bits: Bits, texts: Sequence[str]) -> str:
         return f"The weights of {model.name} are the original ones."
     return (
         f"The weights of {model.name} are rounded to {bits} bits here. Measured on {len(texts)} texts: the largest "
-        f"difference is {found.share:.1g} of the largest number of its kind, and the cosine of a text's vector with the "
-        f"original one is at least {_cosine(found.cosine)}."
+        f"difference is {found.share:.1g} of the largest number of its kind, and the cosine of a text’s vector with "
+        f"the original one is at least {_cosine(found.cosine)}."
     )
 
 
