@@ -1,9 +1,22 @@
 // How a tokenizer changes a text before it is split: a function for each kind of normaliser of the library `tokenizers`.
+import { CHANGED } from "./unicode.js";
 
-const CONTROL = /[\p{Cc}\p{Cf}\p{Co}\uFFFD]/u;
+const isMark = (letter) => /\p{Mn}/u.test(letter) !== CHANGED.mark.test(letter);
+const isCombining = (letter) => /\p{M}/u.test(letter) !== CHANGED.combining.test(letter);
+const isControl = (letter) => /[\p{Cc}\p{Cf}\p{Co}]/u.test(letter) !== CHANGED.control.test(letter);
 const KEPT_CONTROL = /[\t\n\r]/;
 const SPACE = /\p{White_Space}/u;
-const CHINESE = /[\u4E00-\u9FFF\u3400-\u4DBF\u{20000}-\u{2A6DF}\u{2A700}-\u{2CEAF}\uF900-\uFAFF\u{2F800}-\u{2FA1F}]/u;
+// As the library has it, without 2B820 to 2B91F.
+const CHINESE =
+  /[\u4E00-\u9FFF\u3400-\u4DBF\u{20000}-\u{2A6DF}\u{2A700}-\u{2B81F}\u{2B920}-\u{2CEAF}\uF900-\uFAFF\u{2F800}-\u{2FA1F}]/u;
+const without = (text, is) => Array.from(text).filter((letter) => !is(letter)).join("");
+
+// A form of Unicode, in which some characters stay as they are.
+const inForm = (form, kept) => {
+  const parts = new RegExp(`(${kept.source})`, "u");
+  return (text) => text.split(parts).map((part, at) => at % 2 ? part : part.normalize(form)).join("");
+};
+const decomposed = inForm("NFD", CHANGED.NFD);
 
 // Each letter by itself: a whole text would get the final form of sigma.
 const lowered = (text) => Array.from(text, (letter) => letter.toLowerCase()).join("");
@@ -11,11 +24,11 @@ const lowered = (text) => Array.from(text, (letter) => letter.toLowerCase()).joi
 // BERT's: control characters go, white space is one kind of space, Chinese characters stand alone.
 function ofBert({ clean_text: cleans, handle_chinese_chars: parts, strip_accents: strips, lowercase }) {
   const cleaned = (text) =>
-    Array.from(text, (one) => CONTROL.test(one) && !KEPT_CONTROL.test(one) ? "" : SPACE.test(one) ? " " : one).join("");
+    Array.from(text, (one) => isControl(one) && !KEPT_CONTROL.test(one) ? "" : SPACE.test(one) ? " " : one).join("");
   return (text) => {
     let found = cleans ? cleaned(text) : text;
     if (parts) found = Array.from(found, (one) => CHINESE.test(one) ? ` ${one} ` : one).join("");
-    if (strips ?? lowercase) found = found.normalize("NFD").replace(/\p{Mn}/gu, "");
+    if (strips ?? lowercase) found = without(decomposed(found), isMark);
     return lowercase ? lowered(found) : found;
   };
 }
@@ -65,10 +78,10 @@ const NORMALISERS = {
   BertNormalizer: ofBert,
   Lowercase: () => lowered,
   NFC: () => (text) => text.normalize("NFC"),
-  NFD: () => (text) => text.normalize("NFD"),
-  NFKC: () => (text) => text.normalize("NFKC"),
-  NFKD: () => (text) => text.normalize("NFKD"),
-  StripAccents: () => (text) => text.replace(/\p{M}/gu, ""),
+  NFD: () => decomposed,
+  NFKC: () => inForm("NFKC", CHANGED.NFKD),
+  NFKD: () => inForm("NFKD", CHANGED.NFKD),
+  StripAccents: () => (text) => without(text, isCombining),
   Strip: ({ strip_left: left, strip_right: right }) => (text) => {
     const begun = left ? text.replace(/^\p{White_Space}+/u, "") : text;
     return right ? begun.replace(/\p{White_Space}+$/u, "") : begun;

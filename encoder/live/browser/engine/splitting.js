@@ -2,8 +2,10 @@
 //
 // A word is {text, source, added}; source: what the bytes of a byte-level word are, `added` characters of it not from
 // the text.
+import { CHANGED } from "./unicode.js";
 
-const PUNCTUATION = /([!-/:-@[-`{-~]|\p{P})/u;
+const isPunctuation = (letter) =>
+  /[!-/:-@[-`{-~]/.test(letter) || /\p{P}/u.test(letter) !== CHANGED.punctuation.test(letter);
 const SPACES = /\p{White_Space}+/u;
 // GPT-2's: words, numbers and other characters, each with the space before it.
 const GPT2 =
@@ -17,6 +19,14 @@ function byteCharacters() {
   let next = 256;
   return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(isPrintable(byte) ? byte : next++));
 }
+
+// A word as its parts between punctuation, and each sign.
+const atPunctuation = (word) =>
+  Array.from(word).reduce((parts, letter) => {
+    if (isPunctuation(letter)) parts.push(letter, "");
+    else parts[parts.length - 1] += letter;
+    return parts;
+  }, [""]);
 
 const asWords = (parts) => parts.filter(Boolean).map((text) => ({ text }));
 
@@ -46,7 +56,7 @@ const SPLITTERS = {
     const steps = pretokenizers.map((one) => SPLITTERS[one.type](one));
     return (word) => steps.reduce((parts, step) => parts.flatMap(step), [word]);
   },
-  BertPreTokenizer: () => ({ text }) => asWords(text.split(SPACES).flatMap((part) => part.split(PUNCTUATION))),
+  BertPreTokenizer: () => ({ text }) => asWords(text.split(SPACES).flatMap(atPunctuation)),
   WhitespaceSplit: () => ({ text }) => asWords(text.split(SPACES)),
   ByteLevel: byteLevel,
   Metaspace: metaspace,
