@@ -10,6 +10,7 @@ import encoder
 from encoder import corpus, diagnose, export
 from encoder.cli import main
 from encoder.export.published import publish
+from encoder.live.publish import publish_live
 from encoder.trace.trace import Trace
 
 ONE_TEXT = ("twin-pre", "--text", "A cat sat.", "--device", "cpu")
@@ -95,6 +96,7 @@ FOLDERS: dict[str, Callable[[Path], object]] = {
     "index": _index,
     "material": _material,
     "site": _site,
+    "live": lambda path: publish_live("twin-pre", path, device="cpu"),
 }
 #: Module that writes -> the writers above that use it; the others of it are what scripts of this repository write.
 USED_BY: dict[str, set[str]] = {
@@ -108,7 +110,7 @@ USED_BY: dict[str, set[str]] = {
     "encoder/corpus/staging.py": {"atlas"},
     "encoder/corpus/token_index.py": {"index"},
     "pages/teaching/lessons/material.py": {"material"},
-    "encoder/live/site.py": {"site"},
+    "encoder/live/site.py": {"site", "live"},
     "encoder/probe/recorded.py": set(),  # a file of this repository
     "pages/components/assets.py": set(),  # static files of the app, named by their content
 }

@@ -1,5 +1,5 @@
-"""`python -m tests.site.unicode_tables` writes engine/unicode.js: characters that are something else in a browser than in
-the library `tokenizers`, whose tables are of an older Unicode.
+"""`python -m tests.site.unicode_tables` writes engine/unicode.js: characters that are something else in a browser than
+in the library `tokenizers`, whose tables are of an older Unicode.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ ABOUT = {
 #: A single surrogate is no character, and nothing is said of what a private use is for.
 NO_CHARACTER = {*range(0xD800, 0xF900)}
 HEAD = (
-    "// Characters that are something else in a browser than in the library `tokenizers`, whose tables are of an older\n"
-    "// Unicode. Written by `python -m tests.site.unicode_tables`.\n\n"
+    "// Characters that are something else in a browser than in the library `tokenizers`, whose tables are of an\n"
+    "// older Unicode. Written by `python -m tests.site.unicode_tables`.\n\n"
 )
 
 

@@ -1,5 +1,5 @@
-// Characters that are something else in a browser than in the library `tokenizers`, whose tables are of an older
-// Unicode. Written by `python -m tests.site.unicode_tables`.
+// Characters that are something else in a browser than in the library `tokenizers`, whose tables are of an
+// older Unicode. Written by `python -m tests.site.unicode_tables`.
 
 export const CHANGED = {
   // nonspacing marks
