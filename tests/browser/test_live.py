@@ -22,7 +22,7 @@ from tests.site.test_kinds import model_of
 
 pytestmark = pytest.mark.browser
 #: A page of a blog: what its frame says is kept in `heard`.
-HOST = """<!DOCTYPE html><title>A post</title>{line}<script>
+HOST = """<!DOCTYPE html><title>A post</title><link rel="icon" href="data:,">{line}<script>
 window.heard = [];
 addEventListener("message", ({{ data }}) => heard.push(data));
 window.tell = (values) => document.querySelector("iframe").contentWindow.postMessage(
