@@ -24,7 +24,7 @@ EXAMPLES = (
 MEASURED = (
     "The keys to the old wooden cabinet are on the table.",
     "How do I reset my password?",
-    "In 2023, 12.5 % of the 48 patients (n = 6) improved.",
+    "In 2023, 12.5% of the 48 patients (n = 6) improved.",
     "def mean(x): return sum(x) / len(x)",
     "Une phrase courte, eine kurze, una breve.",
 )

@@ -33,7 +33,7 @@ ABOUT = {
     "NFD": "characters with parts",
     "NFKD": "characters with compatible parts",
 }
-#: A single surrogate is no character, and nothing is said of what a private use is for.
+#: Single surrogates, and characters for private use.
 NO_CHARACTER = {*range(0xD800, 0xF900)}
 HEAD = (
     "// Characters that are something else in a browser than in the library `tokenizers`, whose tables are of an\n"

@@ -21,7 +21,7 @@ const decomposed = inForm("NFD", CHANGED.NFD);
 // Each letter by itself: a whole text would get the final form of sigma.
 const lowered = (text) => Array.from(text, (letter) => letter.toLowerCase()).join("");
 
-// BERT's: control characters go, white space is one kind of space, Chinese characters stand alone.
+// BERT's: control characters go, white space is one kind of space, Chinese characters are words by themselves.
 function ofBert({ clean_text: cleans, handle_chinese_chars: parts, strip_accents: strips, lowercase }) {
   const cleaned = (text) =>
     Array.from(text, (one) => isControl(one) && !KEPT_CONTROL.test(one) ? "" : SPACE.test(one) ? " " : one).join("");
