@@ -4,6 +4,7 @@ import argparse
 
 from encoder.cli.command import CommandError
 from encoder.export.published import publish
+from encoder.live.packed import Bits
 from encoder.live.publish import publish_live
 
 #: Options of --live.
@@ -25,8 +26,8 @@ def _publish_model(options: argparse.Namespace) -> int:
     if len(options.views) != 1:
         raise CommandError("--live publishes one model: write a folder for each.")
     [source] = options.views
-    bits, texts = 8 if options.bits == "8" else 16, options.text or ()
-    found = publish_live(source, options.out, bits=bits, texts=texts, device=options.device)
+    bits: Bits = 8 if options.bits == "8" else 16
+    found = publish_live(source, options.out, bits=bits, texts=options.text or (), device=options.device)
     print(
         f"{found.n_pages} pages and a model of {found.n_bytes / 1e6:.1f} MB in {options.out}. {found.note}\n"
         f"Copy the folder to any web server, or try it: python -m http.server --directory {options.out}"

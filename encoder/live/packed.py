@@ -170,8 +170,8 @@ def rounding(model: TextEncoder, texts: Sequence[str], bits: Bits) -> Rounding:
         ours, theirs = model.trace(text), read.trace(text)
         pairs = zip(_numbers(ours), _numbers(theirs), strict=True)
         share = max(share, *(float((one - other).abs().max() / one.abs().max()) for one, other in pairs))
-        vectors = (one.model.vector_of(one).double() for one in (ours, theirs))
-        cosine = min(cosine, float(torch.cosine_similarity(*vectors, dim=0)))
+        vector, rounded_one = model.vector_of(ours).double(), read.vector_of(theirs).double()
+        cosine = min(cosine, float(torch.cosine_similarity(vector, rounded_one, dim=0)))
     return Rounding(share, cosine)
 
 

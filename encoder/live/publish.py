@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from encoder import disk
-from encoder.checkpoints import BUNDLED, load
+from encoder.checkpoints import BUNDLED
 from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError, quoted
 from encoder.live import bounds, site
 from encoder.live.packed import Bits, BrowserModel, browser_model, rounding
 from encoder.live.pages import SiteModel, SitePage, by_hand_page, heads_page, model_page, predict_page
+from encoder.run import ModelSpec
 from encoder.views.model_picture import model_picture
 
 #: What a reader tries first, unless the publisher names other texts.
@@ -54,7 +55,8 @@ def publish_live(
     """
     disk.check_folder(folder, site.KIND)
     examples = [_checked(text) for text in texts] or list(EXAMPLES)
-    model = of_text(load(source, device=device), "choose a text model.")
+    first, *_ = ModelSpec(source=source, device=device).checkpoint().towers.values()
+    model = of_text(first, "choose a text model.")
     files = browser_model(model, bits)
     note = _note(model, bits, [*examples, *MEASURED])
     shown = _shown(source, model, files, note)
