@@ -76,7 +76,7 @@ rules: $(VENV)/installed-test
 
 types: $(VENV)/installed-test
 	$(BIN)/mypy
-	$(DENO) check --quiet --no-remote --no-npm encoder pages docs
+	$(DENO) check --quiet --no-remote --no-npm encoder pages
 
 tools: $(VENV)/installed-test
 	$(BIN)/python tests/ensure_chromium.py

@@ -3,14 +3,26 @@
 import argparse
 import html
 import sys
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from docs.browser_site import SiteModel, SitePage, controls, drawings, write
-from encoder.explain.by_hand import NOTES_POSITIONS, Inputs
+from encoder import ImageEncoder, TextEncoder, load
 from encoder.inputs import digits
+from encoder.live.packed import browser_model
+from encoder.live.pages import (
+    SiteModel,
+    SitePage,
+    by_hand_page,
+    controls,
+    drawings,
+    heads_page,
+    model_page,
+    predict_page,
+)
+from encoder.live.site import by_hand, write
+from encoder.views.model_picture import model_picture
 from encoder.words.glossary import GROUPS
 from pages.core.frame import input_row
 from pages.core.frame.frame import import_params
@@ -22,12 +34,12 @@ SENTENCES = [str(one["text"]) for one in examples.read(input_row.__file__, "text
 #: The largest difference of MiniLM here from the app over 50 texts, as a share of the largest number of its kind.
 ROUNDED = 5e-4
 MODELS = (
-    SiteModel("twin-pre", "Pre-norm twin (4 layers)"),
-    SiteModel("twin-post", "Post-norm twin (4 layers)"),
+    SiteModel("twin-pre", "Pre-norm twin (4 layers)", app={"model": "twin-pre"}),
+    SiteModel("twin-post", "Post-norm twin (4 layers)", app={"model": "twin-post"}),
     SiteModel("minilm", "MiniLM (6 layers, 22 MB)",
               "The weights of MiniLM are rounded to 16 bits here. The largest difference from the app over 50 texts is "
-              f"{ROUNDED:g} of the largest number of its kind."),
-    SiteModel("digits-pre", "Digits"),
+              f"{ROUNDED:g} of the largest number of its kind.", {"model": "minilm"}),
+    SiteModel("digits-pre", "Digits", app={"model": "digits-pre"}),
 )  # fmt: skip
 TEXTS = MODELS[:3]
 LESSONS = ("03-one-weight-by-hand", "04-heads", "08-pre-norm-or-post-norm")
@@ -37,22 +49,9 @@ HIDDEN = "The keys to the old cabinet [MASK] on the table."
 def pages() -> list[SitePage]:
     """The pages of the site, in the order of the bar."""
     import_params()  # a lesson is read with the values of all pages
-    place = ("layer", "head")
     return [
-        SitePage(
-            "",
-            "Model",
-            "What does a transformer encoder do with your sentence?",
-            controls(TEXTS, SENTENCES) + drawings("model"),
-        ),
-        SitePage(
-            "heads",
-            "Heads",
-            "Which tokens does each head attend to?",
-            controls(TEXTS, SENTENCES, names=place) + _views() + drawings("grid", "head"),
-            ("plotly.js",),
-            app="heads",
-        ),
+        model_page(TEXTS, SENTENCES),
+        heads_page(TEXTS, SENTENCES),
         SitePage(
             "pre_post",
             "Pre/post-norm",
@@ -60,14 +59,7 @@ def pages() -> list[SitePage]:
             controls(TEXTS[:1], SENTENCES) + drawings("pre", "post", below=True),
             app="pre_post",
         ),
-        SitePage(
-            "predict",
-            "Predict",
-            "Which word does the model expect?",
-            controls(TEXTS[:2], [HIDDEN], names=place) + _views() + drawings("grid", "head"),
-            ("plotly.js",),
-            "predict",
-        ),
+        predict_page(TEXTS[:2], [HIDDEN]),
         SitePage(
             "digit",
             "Digits",
@@ -76,21 +68,10 @@ def pages() -> list[SitePage]:
             + '<div class="drawing" id="draw"></div><div class="site-examples" id="digits"></div>'
             + drawings("model"),
         ),
-        SitePage(
-            "by_hand",
-            "By hand",
-            "Can you compute one encoder layer yourself?",
-            '<div class="drawing" id="by_hand"></div>',
-            app="by_hand",
-        ),
+        by_hand_page(),
         SitePage("lessons", "Lessons", "What will you predict, compute and explain?", _lessons(), app="lessons"),
         SitePage("glossary", "Glossary", "What does each term mean?", _glossary(), app="glossary"),
     ]
-
-
-def _views() -> str:
-    options = "".join(f'<option value="{name}">{name.capitalize()}</option>' for name in ("map", "lines", "text"))
-    return f'<div class="site-input"><label>View <select data-name="view">{options}</select></label></div>'
 
 
 def _lessons() -> str:
@@ -125,8 +106,25 @@ def _glossary() -> str:
 
 def shared() -> dict[str, object]:
     """What the scripts of the pages need besides models: digits to try, and the numbers of By hand."""
-    hand = {"usual": asdict(Inputs()), "notes": NOTES_POSITIONS}
-    return {"digits": digits.examples(), "hand": hand}
+    return {"digits": digits.examples(), "hand": by_hand()}
+
+
+def write_site(
+    folder: Path, site_pages: Sequence[SitePage], models: Sequence[SiteModel], texts: Mapping[str, str] | None = None
+) -> None:
+    """Write pages of the site with these models, the first of which is of text.
+
+    texts: further files by their path. Raises what `encoder.live.site.write` raises, LoadError for an unknown model.
+    """
+    opened = {one: load(one.name) for one in models}
+    first = opened[models[0]]
+    assert isinstance(first, TextEncoder)
+    picture = model_picture(first.trace(SENTENCES[0]), model=models[0].title)
+    packed = {
+        one: browser_model(model) for one, model in opened.items() if isinstance(model, TextEncoder | ImageEncoder)
+    }
+    example = SENTENCES[0]
+    write(folder, site_pages, packed, first=picture, example=example, hidden=HIDDEN, more=shared(), texts=texts)
 
 
 def main() -> None:
@@ -135,7 +133,7 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path, default=Path("site"), help="by default site/")
     folder = parser.parse_args().folder
     lessons = {f"lessons/{name}.html": material.student(_lesson(name)) for name in LESSONS}
-    write(folder, pages(), MODELS, example=SENTENCES[0], hidden=HIDDEN, more=shared(), texts=lessons)
+    write_site(folder, pages(), MODELS, lessons)
     sys.stdout.write(f"{folder}: open it with `python -m http.server --directory {folder}`.\n")
 
 

@@ -37,6 +37,7 @@ ENGINE = [
     {"texts"},
     {"documents"},
     {"views"},
+    {"live"},
     {"export"},
     {"provided"},
     {"cli"},
@@ -59,7 +60,7 @@ SHARED_ROOMS = [
 ROWS = {name: row for row, names in enumerate(ENGINE) for name in names}
 SHARED_ROWS = {name: row for row, names in enumerate(SHARED_ROOMS) for name in names}
 # Next to the engine: figures of arrays, which know nothing of it, nor of torch and Streamlit; and who draws with them.
-DRAWS = {"drawing", "documents", "views", "export"}
+DRAWS = {"drawing", "documents", "views", "live", "export"}
 FIGURES_USE = {"numpy", "pandas", "plotly"}
 ENGINE_USES = {"torch", "safetensors", "tokenizers", "huggingface_hub", "numpy", "pandas", "pyarrow", "sklearn"}
 ENGINE_USES |= {"psutil"}  # the memory in use
@@ -84,7 +85,7 @@ SHARED = [path for path in PAGES if path.parts[1] in SHARED_FOLDERS]
 ROOMS = [path for path in PAGES if path not in SHARED]
 PAGE_FILES = sorted(
     path.relative_to(ROOT)
-    for folder in ("encoder", "pages", "docs/browser")
+    for folder in ("encoder", "pages")
     for path in ROOT.glob(f"{folder}/**/*")
     if path.suffix in {".js", ".css"}
 )

@@ -125,6 +125,6 @@ interface Window {
 
 declare var Plotly: any;
 
-/** What docs/browser_site.py writes before the service worker: its version and its files. */
+/** What encoder/live/site.py writes before the service worker: its version and its files. */
 declare const VERSION: string;
 declare const FILES: string[];

@@ -14,8 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import encoder
-from docs.browser_site import write
-from docs.site import HIDDEN, MODELS, SENTENCES, pages, shared
+from docs.site import MODELS, pages, write_site
 from encoder.figures.numbers import three_digits
 from tests.conftest import PATIENCE
 
@@ -32,14 +31,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("site") / "course"  # as where a site shares its host with others
     folder.mkdir()
-    write(
-        folder,
-        pages(),
-        [one for one in MODELS if one.name != "minilm"],
-        example=SENTENCES[0],
-        hidden=HIDDEN,
-        more=shared(),
-    )
+    write_site(folder, pages(), [one for one in MODELS if one.name != "minilm"])
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder.parent)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

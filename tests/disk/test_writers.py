@@ -46,7 +46,7 @@ OTHERWISE = {
 
 
 def sources() -> Iterator[tuple[str, str]]:
-    for path in [*ROOT.glob("encoder/**/*.py"), *ROOT.glob("pages/**/*.py"), ROOT / "docs/browser_site.py"]:
+    for path in [*ROOT.glob("encoder/**/*.py"), *ROOT.glob("pages/**/*.py")]:
         name = path.relative_to(ROOT).as_posix()
         if not name.startswith("encoder/disk/"):
             yield name, path.read_text(encoding="utf-8")

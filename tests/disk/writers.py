@@ -11,6 +11,7 @@ from encoder import corpus, diagnose, export
 from encoder.cli import main
 from encoder.diagnose.media import probe_image, write_probe
 from encoder.export.published import publish
+from encoder.live.publish import publish_live
 from encoder.trace.trace import Trace
 
 ONE_TEXT = ("twin-pre", "--text", "A cat sat.", "--device", "cpu")
@@ -54,10 +55,8 @@ def _material(path: Path) -> None:
 
 def _site(path: Path) -> None:
     from docs import site
-    from docs.browser_site import SiteModel, write
 
-    models = [SiteModel("twin-pre", "pre")]
-    write(path, site.pages()[:1], models, example="A cat.", hidden=site.HIDDEN, texts={"more.html": "more"})
+    site.write_site(path, site.pages()[:1], site.MODELS[:1], {"more.html": "more"})
 
 
 def _atlas(path: Path) -> None:
@@ -106,6 +105,7 @@ FOLDERS: dict[str, Callable[[Path], object]] = {
     "index": _index,
     "material": _material,
     "site": _site,
+    "live": lambda path: publish_live("twin-pre", path, device="cpu"),
 }
 #: Module that writes -> the writers above that use it; the others of it are what scripts of this repository write.
 USED_BY: dict[str, set[str]] = {
@@ -121,7 +121,7 @@ USED_BY: dict[str, set[str]] = {
     "encoder/corpus/staging.py": {"atlas"},
     "encoder/corpus/token_index.py": {"index"},
     "pages/teaching/lessons/material.py": {"material"},
-    "docs/browser_site.py": {"site"},
+    "encoder/live/site.py": {"site", "live"},
     "encoder/probe/recorded.py": set(),  # a file of this repository
     "pages/components/assets.py": set(),  # static files of the app, named by their content
 }

@@ -13,14 +13,15 @@ import torch
 from PIL import Image
 
 import encoder
-from docs.browser_model import BLOCK, browser_model
+import encoder.live
 from docs.site import ROUNDED
 from encoder.drawing.javascript import joined
 from encoder.inputs import digits
+from encoder.live.packed import BLOCK, Bits, browser_model
 from encoder.views.model_picture import model_picture
 from tests.run_javascript import evaluated
 
-BROWSER = Path(__file__).parents[2] / "docs" / "browser"
+BROWSER = Path(encoder.live.__file__).parent / "browser"
 #: float16 files of weights that are float16 anyway: what is left is the order of sums.
 CLOSE = 1e-4
 WORDS = ("the", "cat", "river", "banks", "Ünïcode", "naïve", "北京", "don't", "unbelievably", "[MASK]", "😀", "2,000",
@@ -33,26 +34,26 @@ def texts(count: int) -> list[str]:
     return [" ".join(rng.choice(WORDS, size=int(rng.integers(1, 25)))) for _ in range(count)]
 
 
-def unpack(name: str, folder: Path) -> None:
+def unpack(name: str | encoder.TextEncoder, folder: Path, bits: Bits = 16) -> None:
     """Write what a page fetches of a model: model.bin, and a file for each block of word vectors."""
-    model = encoder.load(name)
+    model = encoder.load(name) if isinstance(name, str) else name
     assert isinstance(model, encoder.TextEncoder | encoder.ImageEncoder)
-    files = browser_model(model)
+    files = browser_model(model, bits)
     (folder / "model.bin").write_bytes(gzip.decompress(files.main))
     for at, block in enumerate(files.blocks):
         (folder / f"{at}.bin").write_bytes(gzip.decompress(block))
 
 
-def in_browser(name: str, expression: str, folder: Path, **given: Any) -> Any:
+def in_browser(name: str | encoder.TextEncoder, expression: str, folder: Path, bits: Bits = 16, **given: Any) -> Any:
     """The value of an expression over `model` (a Model of the site) and `given`."""
-    unpack(name, folder)
+    unpack(name, folder, bits)
     (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
     module = folder / "module.js"
     module.write_text(
         f'import {{ Model }} from "{(BROWSER / "model.js").as_uri()}";\n'
         f'import {{ modelPicture, gridPicture }} from "{(BROWSER / "pictures.js").as_uri()}";\n'
         f'import {{ partsOf }} from "{(BROWSER / "parts.js").as_uri()}";\n'
-        f'import {{ classes, hiddenWord, largest }} from "{(BROWSER / "engine/heads.js").as_uri()}";\n'
+        f'import {{ classes, hiddenWord, largest, textVector }} from "{(BROWSER / "engine/heads.js").as_uri()}";\n'
         f'const bytes = (name) => Deno.readFileSync("{folder}/" + name + ".bin").buffer;\n'
         "const blocks = [];\n"
         "const block = (at) => { blocks.push(at); return Promise.resolve(bytes(at)); };\n"
@@ -117,6 +118,25 @@ def test_the_picture_of_the_model_has_the_arrays_of_python(tmp_path: Path) -> No
         tolerance = 1 if values.dtype == np.uint8 else CLOSE * max(1.0, float(np.abs(values).max()))
         assert np.abs(np.array(found["arrays"][name]) - values.ravel()).max() <= tolerance, name
     shared = set(picture.header) - {"model", "name", "input"}
+    assert {name: found["header"][name] for name in shared} == {name: picture.header[name] for name in shared}
+
+
+def test_a_long_text_has_the_window_of_python(tmp_path: Path) -> None:
+    text, place = "The cat sat on the mat. " * 12, {"layer": 1, "head": 2, "query": 40, "key": 45}
+    found = in_browser(
+        "twin-pre",
+        "(({ tokens, trace }) => { const { header, arrays } = modelPicture(model, trace, tokens.map(({ label }) =>"
+        " label), given.place, {}); return { header, arrays: list(arrays) }; })(await model.read(given.text, {}))",
+        tmp_path,
+        text=text,
+        place=place,
+    )
+    model = encoder.load("twin-pre")
+    picture = model_picture(model.trace(text), **place, pooling=model.pooling)
+    for name, values in picture.arrays.items():
+        tolerance = 1 if values.dtype == np.uint8 else CLOSE * max(1.0, float(np.abs(values).max()))
+        assert np.abs(np.array(found["arrays"][name]) - values.ravel()).max() <= tolerance, name
+    shared = set(picture.header) - {"model", "name"}
     assert {name: found["header"][name] for name in shared} == {name: picture.header[name] for name in shared}
 
 

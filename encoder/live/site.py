@@ -1,4 +1,4 @@
-"""The site: a static folder whose pages compute in the browser, with the drawings of the app.
+"""A static folder whose pages compute in the browser, with the drawings of the app.
 
 index.html, and a folder for each other page, share one script; weights are gzipped files that a page loads when it
 needs them. No page asks another host for anything.
@@ -8,20 +8,20 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 
-from docs.browser_model import browser_model
-from encoder import disk, load
+from encoder import disk
 from encoder.drawing.javascript import SHARED, joined
 from encoder.drawing.picture import Picture, style
 from encoder.drawing.plotly_js import plotly_js
-from encoder.encoders.image import ImageEncoder
-from encoder.encoders.text import TextEncoder
+from encoder.explain.by_hand import NOTES_POSITIONS, Inputs
 from encoder.figures.colours import thumbnails_lut
+from encoder.live.packed import BrowserModel
+from encoder.live.pages import SHARE, SiteModel, SitePage
 from encoder.version import __version__
-from encoder.views.model_picture import model_picture
 
 HERE = Path(__file__).parent / "browser"
 #: What the list of the folder's files calls it.
@@ -30,90 +30,56 @@ KIND = "a site of this program"
 COMMAND, APP = "pip install encoderscope && encoderscope", "http://localhost:8501"
 
 
-@dataclass(frozen=True)
-class SitePage:
-    """A page of the site. folder: "" is the first page; question: what its picture answers; body: HTML between the
-    navigation and the footer; title: in the bar; scripts: further scripts of the folder that the page uses; app: the
-    page of the app with the same view."""
-
-    folder: str
-    title: str
-    question: str
-    body: str
-    scripts: tuple[str, ...] = ()
-    app: str = ""
-
-
-@dataclass(frozen=True)
-class SiteModel:
-    """A model that readers choose: its name in `encoder.load`, its title, and a note below the choice."""
-
-    name: str
-    title: str
-    note: str = ""
-
-
 def write(
     folder: Path,
     pages: Sequence[SitePage],
-    models: Sequence[SiteModel],
+    models: Mapping[SiteModel, BrowserModel],
     *,
+    first: Picture,
     example: str,
     hidden: str,
     more: Mapping[str, object] | None = None,
     texts: Mapping[str, str] | None = None,
 ) -> None:
-    """Write the site. example, hidden: the first sentence, and the first one with a hidden word; more: for the scripts;
-    texts: further files by their path in the site.
+    """Write the site. models: the first one opens where an address names none; first: the picture of `example` in it.
 
-    Raises SaveError if the folder cannot be written or has other files, LoadError for a model that does not exist.
+    example, hidden: the first sentence, and the first one with a hidden word; more: for the scripts; texts: further
+    files by their path in the site. Raises SaveError if the folder cannot be written or has other files.
     """
     with disk.whole_folder(folder, KIND) as place:
         (place / "models").mkdir()
-        known = {one.name: load(one.name) for one in models}
-        files = {one.name: _model_file(place, known[one.name], one) for one in models}
-        scripts = {
-            "site.js": joined(HERE / "site.js"),
-            "worker.js": joined(HERE / "worker.js"),
-            "plotly.js": plotly_js(),
-        }
-        names = {name: _written(place, name, text) for name, text in scripts.items()}
-        css = _written(
-            place,
-            "site.css",
-            style()
-            + "".join((SHARED / f"{name}.css").read_text(encoding="utf-8") for name in ("draw_digit", "by_hand"))
-            + (HERE / "site.css").read_text(encoding="utf-8"),
-        )
-        first = known[models[0].name]
-        assert isinstance(first, TextEncoder)
-        block = model_picture(first.trace(example), model=models[0].title)
+        files = {one.name: _model_file(place, packed, one) for one, packed in models.items()}
+        scripts = {name: _written(place, name, text) for name, text in _scripts().items()}
         for page in pages:
             own = place / page.folder
             own.mkdir(exist_ok=True)
             up = "../" if page.folder else ""
             about = {
                 "models": {
-                    one.name: {"title": one.title, "note": one.note, "file": f"{up}models/{files[one.name]}"}
+                    one.name: {
+                        "title": one.title,
+                        "note": one.note,
+                        "app": one.app,
+                        "file": f"{up}models/{files[one.name]}",
+                    }
                     for one in models
                 },
                 "example": example,
                 "hidden": hidden,
                 "service": f"{up}service.js",
-                "colours": thumbnails_lut("viridis").ravel().tolist(),
-                "worker": f"{up}{names['worker.js']}",
+                "colours": thumbnails_lut().ravel().tolist(),
+                "worker": f"{up}{scripts['worker.js']}",
                 **(more or {}),
             }
-            text = _document(page, pages, models, about, up, names, css, block if not page.folder else None)
+            text = _document(page, pages, about, up, scripts, first if not page.folder else None)
             disk.write_file(own / "index.html", text)
         kept = [
-            *names.values(),
-            css,
+            *scripts.values(),
             *(f"models/{name}" for name in files.values()),
             *(f"{page.folder}/" if page.folder else "./" for page in pages),
         ]
         service = (HERE / "service.js").read_text(encoding="utf-8")
-        version = hashlib.sha256(json.dumps(kept).encode() + block.block()).hexdigest()[:12]
+        version = hashlib.sha256(json.dumps(kept).encode() + first.block()).hexdigest()[:12]
         disk.write_file(
             place / "service.js", service.replace("VERSION", json.dumps(version)).replace("FILES", json.dumps(kept))
         )
@@ -121,10 +87,31 @@ def write(
             disk.write_file(place / name, text)
 
 
-def _model_file(folder: Path, model: object, one: SiteModel) -> str:
+def _scripts() -> dict[str, str]:
+    """What all pages share: scripts, and the style."""
+    css = [*(SHARED / f"{name}.css" for name in ("draw_digit", "by_hand")), HERE / "site.css"]
+    return {
+        "site.js": joined(HERE / "site.js"),
+        "worker.js": joined(HERE / "worker.js"),
+        "plotly.js": plotly_js(),
+        "site.css": style() + "".join(one.read_text(encoding="utf-8") for one in css) + _themes(),
+    }
+
+
+def _themes() -> str:
+    """The colours of a picture in light and in dark for a page whose address names its theme."""
+    text = (SHARED / "page.css").read_text(encoding="utf-8")
+    light, dark = re.findall(r"\.drawing (\{ --st-background-color: #[^}]*\})", text)
+    return f"[data-theme=light] .drawing {light}\n[data-theme=dark] .drawing {dark}\n"
+
+
+def by_hand() -> dict[str, object]:
+    """What the page By hand begins with, for `more` of `write`."""
+    return {"usual": asdict(Inputs()), "notes": NOTES_POSITIONS}
+
+
+def _model_file(folder: Path, files: BrowserModel, one: SiteModel) -> str:
     """The name of a model's file, next to which a folder of its name has the blocks of its word vectors."""
-    assert isinstance(model, TextEncoder | ImageEncoder)
-    files = browser_model(model)
     digest = hashlib.sha256(files.main + b"".join(files.blocks)).hexdigest()[:8]
     place = folder / "models" / f"{one.name}.{digest}"
     disk.write_file(place.with_name(f"{place.name}.bin"), files.main)
@@ -146,11 +133,9 @@ def _written(folder: Path, name: str, text: str) -> str:
 def _document(
     page: SitePage,
     pages: Sequence[SitePage],
-    models: Sequence[SiteModel],
     about: Mapping[str, object],
     up: str,
     names: Mapping[str, str],
-    css: str,
     first: Picture | None,
 ) -> str:
     """A whole page. The Content-Security-Policy allows the site's own files only."""
@@ -166,6 +151,7 @@ def _document(
             f'<script type="application/octet-stream" id="first" data-place="model" data-kind="{first.kind}" '
             f'data-height="{first.height}">{base64.b64encode(first.block()).decode()}</script>'
         )
+    css = names["site.css"]
     uses = ["site.js"] if 'class="drawing"' in page.body else []
     scripts = "".join(f'<script src="{up}{names[name]}" defer></script>' for name in (*page.scripts, *uses))
     policy = "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; base-uri 'none'"
@@ -178,35 +164,10 @@ def _document(
         f'<meta name="description" content="{html.escape(page.question)}"><link rel="icon" href="data:,">'
         f'<link rel="stylesheet" href="{up}{css}"></head><body data-page="{page.folder or "model"}">'
         f'<header><a href="{up or "./"}"><b>Encoderscope</b></a><nav aria-label="Pages">{links}</nav></header><main>'
-        f"<h1>{html.escape(page.title)}</h1><p>{html.escape(page.question)}</p>{page.body}</main>"
+        f"<h1>{html.escape(page.title)}</h1><p>{html.escape(page.question)}</p>{page.body}"
+        f"{SHARE if uses else ''}</main>"
         f"<footer><p>Everything is computed in this browser; nothing that you type leaves it. "
-        f"Open in the full app: <code>{html.escape(COMMAND)}</code>, then "
-        f'<a id="app" rel="noreferrer" href="{APP}/{page.app}">{APP}/{page.app}</a></p></footer>'
+        f"The full app: <code>{html.escape(COMMAND)}</code><span>, then "
+        f'<a id="app" rel="noreferrer" href="{APP}/{page.app}">{APP}/{page.app}</a></span></p></footer>'
         f'<script type="application/json" id="site">{data}</script>{block}{scripts}</body></html>\n'
     )
-
-
-def controls(
-    models: Sequence[SiteModel], examples: Sequence[str], *, names: Sequence[str] = (), text: bool = True
-) -> str:
-    """The text field, the choice of the model, and number fields of the address such as "layer" and "head"."""
-    options = "".join(f'<option value="{one.name}">{html.escape(one.title)}</option>' for one in models)
-    fields = "".join(
-        f'<label>{name.capitalize()} <input type="number" min="0" data-name="{name}"></label>' for name in names
-    )
-    buttons = "".join(
-        f'<button type="button" data-example="{html.escape(text, quote=True)}">{html.escape(text)}</button>'
-        for text in examples
-    )
-    field = '<label>Sentence <textarea data-name="text" rows="2" maxlength="4000"></textarea></label>' if text else ""
-    choice = f'<label>Model <select data-name="model">{options}</select></label>' if models else ""
-    return (
-        f'<div class="site-input">{field}{choice}{fields}</div><div class="site-examples">{buttons}</div>'
-        '<p id="status" role="status"></p>'
-    )
-
-
-def drawings(*names: str, below: bool = False) -> str:
-    """Places for pictures, side by side where there is room, or one below the other."""
-    places = "".join(f'<div class="drawing" id="{name}"></div>' for name in names)
-    return f'<div class="{"" if below else "site-drawings"}">{places}</div><div id="said"></div>'

@@ -1,12 +1,14 @@
 // The engine's thread: it loads models, runs them, and answers each request with the pictures of a page.
-import { threeDigits } from "../../encoder/drawing/drawing.js";
-import { classes, cosine, hiddenWord, largest, sentenceVector } from "./engine/heads.js";
+import { threeDigits } from "../../drawing/drawing.js";
+import { classes, cosine, hiddenWord, largest, textVector } from "./engine/heads.js";
 import { fetched, Model } from "./model.js";
 import { pack } from "./pack.js";
 import { partsOf } from "./parts.js";
 import { gridPicture, linesPicture, mapPicture, modelPicture, textPicture } from "./pictures.js";
 
 const models = new Map(); // name -> promise of a Model
+const passes = new Map(); // what was computed last: of a text and its edits
+const MOST_PASSES = 2; // with and without the changes
 const MOST_WORDS = 8;
 const WHOLE_TABLE = 2 ** 21; // numbers; a larger table of word vectors comes in the blocks that texts need
 
@@ -31,15 +33,21 @@ const editsOf = ({ norm, causal, positions, off }) => ({
   sublayers: off.filter(([, part]) => typeof part === "string"),
 });
 
-// A word that a text hides, as the tokenizer writes it.
-const HIDDEN = "[MASK]";
+// A forward pass; the same is computed once while a reader clicks.
+async function pass(used, { model: name, text, pixels }, edits) {
+  const key = JSON.stringify([name, pixels ?? text, edits]);
+  if (!passes.has(key)) {
+    passes.set(key, pixels ? used.look(Float32Array.from(pixels), edits) : await used.read(text, edits));
+    for (const old of [...passes.keys()].slice(0, -MOST_PASSES)) passes.delete(old);
+  }
+  return passes.get(key);
+}
 
 async function pictures({ page, state, site }) {
   const used = await model(state.model, site.models[state.model].file);
   used.about.title = site.models[state.model].title;
-  const run = (edits) =>
-    state.pixels ? used.look(Float32Array.from(state.pixels), edits) : used.read(state.text, edits);
-  const { tokens, trace } = await run(editsOf(state));
+  const run = (edits) => pass(used, state, edits);
+  const { tokens, trace, isCut } = await run(editsOf(state));
   const labels = tokens.map(({ label }) => label);
   const place = placeOf(state, used.encoder.config, trace.nTokens);
   const found = used.about.classifier ? namedClasses(used, trace) : [];
@@ -63,7 +71,15 @@ async function pictures({ page, state, site }) {
     classes: found,
     place,
     labels,
+    drawn: drawnOf(used, trace, labels, place),
+    note: isCut ? `This page uses ${tokens.length} tokens of this text, which has more.` : "",
   };
+}
+
+// What the host of a frame hears: the tokens, the model's size, and the weight of the selected pair.
+function drawnOf({ encoder: { config } }, { layers, nTokens }, tokens, { layer, head, query, key }) {
+  const weight = query === null || key === null ? null : layers[layer].pattern[head][query * nTokens + key];
+  return { tokens, layers: config.n_layers, heads: config.n_heads, layer, head, i: query, j: key, weight };
 }
 
 const namedClasses = (used, trace) => {
@@ -97,7 +113,7 @@ const isChanged = ({ norm, causal, positions, off }) => norm || causal || positi
 // What the changes do to the end of the picture.
 function effectOf(used, trace, before) {
   if (!before || !used.tokenizer) return {};
-  const [now, then] = [trace, before].map((one) => sentenceVector(one, used.about.pooling));
+  const [now, then] = [trace, before].map((one) => textVector(used.encoder, used.about, one));
   const similarity = cosine(now, then);
   const [after, difference] = [similarity, similarity - 1].map(threeDigits);
   return {
@@ -133,7 +149,7 @@ async function curvesOf(name, state, site) {
 }
 
 async function hiddenWords(used, trace, tokens) {
-  const hidden = tokens.flatMap(({ label }, at) => label === HIDDEN ? [at] : []);
+  const hidden = tokens.flatMap(({ label }, at) => label === used.about.tokenizer.mask ? [at] : []);
   if (hidden.length) await used.words.need(); // any word may be the answer
   return hidden.map((at) => {
     const shares = hiddenWord(used.encoder, used.about.mlm_head, trace, at);
@@ -141,7 +157,7 @@ async function hiddenWords(used, trace, tokens) {
   });
 }
 
-// The selected layer, head and tokens, inside this model and text, and the first token that is drawn, if one is chosen.
+// The selected layer, head and tokens, inside this model and text.
 function placeOf({ layer, head, i, j, first }, { n_layers: nLayers, n_heads: nHeads }, nTokens) {
   const inside = (value, count) => value === null || value >= count ? null : value;
   return {
@@ -149,7 +165,7 @@ function placeOf({ layer, head, i, j, first }, { n_layers: nLayers, n_heads: nHe
     head: Math.min(head, nHeads - 1),
     query: inside(i, nTokens),
     key: inside(j, nTokens),
-    first,
+    first: inside(first ?? null, nTokens),
   };
 }
 
@@ -169,7 +185,8 @@ addEventListener("message", async ({ data: { id, ...request } }) => {
       block: pack(header, arrays),
     }));
     postMessage({ id, ...rest, blocks }, { transfer: blocks.map(({ block }) => block.buffer) });
-    for (const loaded of await Promise.all(models.values())) await loadRest(loaded);
+    // What does not come now, the next text that needs it asks for again.
+    for (const loaded of await Promise.all(models.values())) await loadRest(loaded).catch(() => {});
   } catch (error) {
     postMessage({ id, error: /** @type {Error} */ (error).message });
   }

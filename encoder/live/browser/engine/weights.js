@@ -1,5 +1,5 @@
-// The weights of a model: a safetensors file with vectors in float32, and matrices in 16 bits, as the planes of their low
-// and high bytes. A matrix with a scale for each row has signed whole numbers, any other float16.
+// The weights of a model: a safetensors file with vectors in float32, and matrices in 8 bits, or in 16 as the planes of
+// their low and high bytes. A matrix with a scale for each row has signed whole numbers, any other float16.
 
 const HALF = new Float32Array(65_536); // every float16 as a number
 
@@ -19,13 +19,25 @@ function fillHalf() {
 function matrix(planes, scales) {
   const count = planes.length / 2;
   const data = new Float32Array(count);
-  const width = scales && count / scales.length;
-  for (let at = 0; at < count; at++) {
-    const bits = planes[at] | planes[count + at] << 8;
-    data[at] = scales ? (bits << 16 >> 16) * scales[Math.floor(at / width)] : HALF[bits];
+  if (!scales) {
+    for (let at = 0; at < count; at++) data[at] = HALF[planes[at] | planes[count + at] << 8];
+    return data;
+  }
+  return scaled(data, scales, (at) => (planes[at] | planes[count + at] << 8) << 16 >> 16);
+}
+
+// Whole numbers times the scale of their row, in `data`.
+function scaled(data, scales, number) {
+  const width = data.length / scales.length;
+  for (let row = 0, at = 0; row < scales.length; row++) {
+    const scale = scales[row];
+    for (const end = at + width; at < end; at++) data[at] = number(at) * scale;
   }
   return data;
 }
+
+// Signed whole numbers of 8 bits as numbers.
+const smallMatrix = (numbers, scales) => scaled(new Float32Array(numbers.length), scales, (at) => numbers[at]);
 
 // {name: {data: Float32Array, shape}} of a file's bytes (ArrayBuffer), and its metadata.
 export function readWeights(buffer) {
@@ -39,10 +51,12 @@ export function readWeights(buffer) {
   for (const [name, one] of Object.entries(stored)) {
     if (name.endsWith(".scale")) continue;
     const scale = stored[`${name}.scale`];
-    tensors[name] = one.dtype === "F32" ? { data: new Float32Array(bytes(one)), shape: one.shape } : {
-      data: matrix(new Uint8Array(bytes(one)), scale && new Float32Array(bytes(scale))),
-      shape: one.shape.slice(1),
-    };
+    const scales = scale && new Float32Array(bytes(scale));
+    tensors[name] = one.dtype === "F32"
+      ? { data: new Float32Array(bytes(one)), shape: one.shape }
+      : one.dtype === "I8"
+      ? { data: smallMatrix(new Int8Array(bytes(one)), scales), shape: one.shape }
+      : { data: matrix(new Uint8Array(bytes(one)), scales), shape: one.shape.slice(1) };
   }
   return { tensors, metadata };
 }

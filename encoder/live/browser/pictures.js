@@ -11,24 +11,11 @@ const AROUND = 320; // pixels above and below the rows
 const MOST_CLASSES = 5;
 const LINE_COLOUR = "#8877ff";
 
-export const MOST_TOKENS = 48; // that the picture of the model draws at once
+const MOST_TOKENS = 48; // that the picture of the model draws at once
 
-// The tokens that are drawn: all, or MOST_TOKENS of them from `first` on, or around the selected one.
-/** @returns {[number, number]} */
-export function windowAround(nTokens, query, first) {
-  if (nTokens <= MOST_TOKENS) return [0, nTokens];
-  const wanted = first ?? (query ?? 0) - MOST_TOKENS / 2;
-  const start = Math.min(Math.max(0, wanted), nTokens - MOST_TOKENS);
-  return [start, start + MOST_TOKENS];
-}
-
-// The rows of some tokens, of an array with a row for each of the nTokens.
-const rowsOf = (x, nTokens, [from, to]) => x.subarray(from * x.length / nTokens, to * x.length / nTokens);
-
-const normsOf = (x, nTokens, drawn) => {
+const normsOf = (x, nTokens) => {
   const width = x.length / nTokens;
-  const rows = rowsOf(x, nTokens, drawn);
-  return Float32Array.from({ length: drawn[1] - drawn[0] }, (_, t) => norm(rows.subarray(t * width, (t + 1) * width)));
+  return Float32Array.from({ length: nTokens }, (_, t) => norm(x.subarray(t * width, (t + 1) * width)));
 };
 
 const joinedRows = (rows) => {
@@ -50,38 +37,55 @@ export function headOf(x, trace, encoder, head) {
   }));
 }
 
-// The forward pass with one layer and head opened. model: a Model; place: {layer, head, query, key}.
-export function modelPicture(model, trace, labels, { layer, head, query, key, first }, more) {
+// The tokens that the picture of the model draws, as {start, count}: all, or MOST_TOKENS of them from `first` on, or around
+// the query.
+function windowAround(nTokens, query, first) {
+  if (nTokens <= MOST_TOKENS) return { start: 0, count: nTokens };
+  const wanted = first ?? (query ?? 0) - MOST_TOKENS / 2;
+  return { start: Math.min(Math.max(0, wanted), nTokens - MOST_TOKENS), count: MOST_TOKENS };
+}
+
+// The weights of the query in a head [T], or without one, their mean over the tokens that are drawn.
+function receivedOf(weights, n, query, { start, count }) {
+  if (query !== null) return weights.slice(query * n, (query + 1) * n);
+  const received = new Float32Array(n);
+  for (let t = start; t < start + count; t++) {
+    for (let j = 0; j < n; j++) received[j] += weights[t * n + j] / count;
+  }
+  return received;
+}
+
+// The forward pass with one layer and head opened. model: a Model; place: {layer, head, query, key, first}.
+export function modelPicture(model, trace, labels, { layer, head, query, key, first = null }, more) {
   const { encoder, about } = model;
   const { config } = encoder;
   const { nTokens: n } = trace;
-  const drawn = windowAround(n, query, first);
-  const [start, end] = drawn;
-  const count = end - start;
-  const inDrawn = (at) => at === null || at < start || at >= end ? null : at - start;
   const open = trace.layers[layer];
   const shown = config.final_norm ? [trace.output] : [];
   const stream = [trace.embedding, ...trace.layers.flatMap((one) => [one.afterAttention, one.afterFfn]), ...shown];
   const names = trace.layers.flatMap((_, at) => [`layers.${at}.after_attention`, `layers.${at}.after_ffn`]);
+  const drawn = windowAround(n, query, first);
+  const { start, count: w } = drawn;
+  const inside = (at) => at === null || at < start || at >= start + w ? null : at - start;
+  const rowsOf = (x) => x.subarray(start * x.length / n, (start + w) * x.length / n); // of the tokens that are drawn
+  const square = (x) =>
+    joinedRows(Array.from({ length: w }, (_, t) => {
+      const at = (start + t) * n + start;
+      return x.subarray(at, at + w);
+    }));
   const scores = open.scores[head].map((score) => Math.max(score, -3.4028234663852886e38));
-  const rows = Array.from({ length: count }, (_, t) => scores.subarray((start + t) * n, (start + t + 1) * n));
+  const rows = Array.from({ length: w }, (_, t) => scores.subarray((start + t) * n, (start + t + 1) * n));
   const tops = rows.map((row) => row.reduce((most, score) => Math.max(most, score), -Infinity));
-  const neurons = Array.from({ length: count }, (_, t) => {
+  const neurons = Array.from({ length: w }, (_, t) => {
     const hidden = open.hidden.subarray((start + t) * config.d_ffn, (start + t + 1) * config.d_ffn);
     return largest(hidden.map(Math.abs), NEURONS).map((at) => [at, hidden[at]]);
   });
   const isText = !config.patches;
-  const received = new Float32Array(n);
-  for (let t = 0; t < n; t++) {
-    for (let j = 0; j < n; j++) {
-      if (query === null || query === t) received[j] += open.pattern[head][t * n + j] / (query === null ? n : 1);
-    }
-  }
-  const pixels = ROWS.find(([most]) => count <= most)[1];
+  const pixels = ROWS.find(([most]) => w <= most)[1];
   const norms = ["norm-attention", "norm-ffn", ...(config.final_norm ? ["final"] : [])];
   /** @type {ModelHeader} */
   const header = {
-    labels: labels.slice(start, end),
+    labels: labels.slice(start, start + w),
     first: start,
     count: n,
     asked: first,
@@ -90,9 +94,9 @@ export function modelPicture(model, trace, labels, { layer, head, query, key, fi
     heads: config.n_heads,
     layer,
     head,
-    query: inDrawn(query),
-    key: inDrawn(key),
-    special: isText ? [...new Set([0, n - 1].filter((at) => inDrawn(at) !== null).map((at) => labels[at]))] : [],
+    query: inside(query ?? null),
+    key: inside(key ?? null),
+    special: [...new Set(trace.special.filter((at) => inside(at) !== null).map((at) => labels[at]))],
     sublayers: ["attention", "ffn"],
     norm: trace.placement,
     norms,
@@ -114,52 +118,44 @@ export function modelPicture(model, trace, labels, { layer, head, query, key, fi
     ...more.header,
   };
   const vector = (data, ...shape) => ({ data, shape: shape.length ? shape : [data.length] });
-  const lengths = (x) => normsOf(x, n, drawn);
-  const square = (whole) =>
-    joinedRows(Array.from({ length: count }, (_, t) => whole.subarray((start + t) * n + start, (start + t) * n + end)));
+  const lengths = (x) => rowsOf(normsOf(x, n));
   const weights = square(open.pattern[head]);
+  const rest = Float32Array.from({ length: w }, (_, t) => {
+    const row = weights.subarray(t * w, (t + 1) * w);
+    return w === n ? 0 : 1 - row.reduce((sum, weight) => sum + weight, 0);
+  });
   /** @type {Record<string, { data: any, shape: number[] }>} */
   const arrays = {
     tokens: vector(lengths(trace.tokens)),
     ...(trace.positions ? { positions: vector(lengths(trace.positions)) } : {}),
-    stream: vector(joinedRows(stream.map(lengths)), stream.length, count),
+    stream: vector(joinedRows(stream.map(lengths)), stream.length, w),
     updates: vector(
       joinedRows(trace.layers.flatMap((one) => [lengths(one.addedByAttention), lengths(one.addedByFfn)])),
       config.n_layers,
       2,
-      count,
+      w,
     ),
-    q: vector(rowsOf(headOf(open.q, trace, encoder, head), n, drawn), count, config.d_head),
-    k: vector(rowsOf(headOf(open.k, trace, encoder, head), n, drawn), count, config.d_head),
-    scores: vector(square(scores), count, count),
-    weights: vector(weights, count, count),
-    rest: vector(restOf(weights, count, n)),
+    q: vector(rowsOf(headOf(open.q, trace, encoder, head)), w, config.d_head),
+    k: vector(rowsOf(headOf(open.k, trace, encoder, head)), w, config.d_head),
+    scores: vector(square(scores), w, w),
+    weights: vector(weights, w, w),
+    rest: vector(rest),
     largest: vector(Float32Array.from(tops)),
     total: vector(Float32Array.from(rows, (row, t) => row.reduce((sum, one) => sum + Math.exp(one - tops[t]), 0))),
-    neurons: vector(Int32Array.from(neurons.flat(), ([at]) => at), count, NEURONS),
-    hidden: vector(Float32Array.from(neurons.flat(), ([, value]) => value), count, NEURONS),
-    maps: vector(bytesOf(joinedRows(open.pattern.map(square))), config.n_heads, count, count),
-    received: vector(received),
+    neurons: vector(Int32Array.from(neurons.flat(), ([at]) => at), w, NEURONS),
+    hidden: vector(Float32Array.from(neurons.flat(), ([, value]) => value), w, NEURONS),
+    maps: vector(asBytes(joinedRows(open.pattern.map(square))), config.n_heads, w, w),
+    received: vector(receivedOf(open.pattern[head], n, query, drawn)),
   };
   if (isText) {
-    arrays.shares = vector(poolingShares(about.pooling, n).slice(start, end));
+    arrays.shares = vector(rowsOf(poolingShares(about.pooling, n)));
     arrays.vector = vector(sentenceVector(trace, about.pooling));
   }
-  return { kind: "model_picture", header, arrays, height: AROUND + pixels * count };
+  return { kind: "model_picture", header, arrays, height: AROUND + pixels * w };
 }
 
-// The weight of each row's keys outside the window; none without one, where float32 would leave a rest of rounding.
-const restOf = (weights, count, nTokens) =>
-  Float32Array.from(
-    { length: count },
-    (_, t) =>
-      count === nTokens ? 0 : 1 - weights.subarray(t * count, (t + 1) * count).reduce((sum, one) => sum + one, 0),
-  );
-
-const bytesOf = (weights) => Uint8Array.from(weights, (weight) => Math.round(255 * Math.min(1, Math.max(0, weight))));
-
-// Weights of all heads of these layers as bytes.
-const smallMaps = (layers) => bytesOf(joinedRows(layers.flatMap(({ pattern }) => pattern)));
+// Weights as bytes.
+const asBytes = (weights) => Uint8Array.from(weights, (weight) => Math.round(255 * Math.min(1, Math.max(0, weight))));
 
 // All heads as small maps. colours: [256 x 3] bytes.
 export function gridPicture(model, trace, { layer, head }, colours) {
@@ -180,7 +176,10 @@ export function gridPicture(model, trace, { layer, head }, colours) {
     name: "heads",
     alt: `All ${nLayers} × ${nHeads} heads as small maps.`,
   };
-  const thumbnails = { data: smallMaps(trace.layers), shape: [nLayers, nHeads, trace.nTokens, trace.nTokens] };
+  const thumbnails = {
+    data: asBytes(joinedRows(trace.layers.flatMap(({ pattern }) => pattern))),
+    shape: [nLayers, nHeads, trace.nTokens, trace.nTokens],
+  };
   return {
     kind: "head_grid",
     header,
@@ -228,7 +227,7 @@ export function textPicture(trace, labels, { layer, head, query }) {
     paragraphs: [labels.flatMap((label, at) => [[label, at], [" ", -1]])],
     labels: named(labels),
     selected: query === null ? [] : [query],
-    special: [0, n - 1],
+    special: trace.special,
     direction: "to",
     scaleToMax: false,
     log: false,
@@ -251,12 +250,16 @@ export function textPicture(trace, labels, { layer, head, query }) {
   };
 }
 
-// The map of a head, for Plotly. colours: [256 x 3] bytes.
+// The map of a head, for Plotly. colours: [256 x 3] bytes, all the same where the weight is the opacity of one colour.
 export function mapPicture(trace, labels, { layer, head, query, key }, colours) {
   const n = trace.nTokens;
   const weights = trace.layers[layer].pattern[head];
   const places = Array.from({ length: n }, (_, at) => at);
-  const scale = Array.from({ length: 256 }, (_, at) => [at / 255, `rgb(${colours.slice(3 * at, 3 * at + 3).join()})`]);
+  const isOpacity = colours.every((value, at) => value === colours[at % 3]);
+  const scale = Array.from({ length: 256 }, (_, at) => {
+    const colour = colours.slice(3 * at, 3 * at + 3);
+    return [at / 255, `rgba(${[...colour, isOpacity ? at / 255 : 1].join()})`];
+  });
   const axis = (title, more) => ({
     type: "category",
     tickvals: places,

@@ -5,12 +5,12 @@
 import { ACTIVATIONS, added, layerNorm, linear, softmax } from "./linear.js";
 
 export class Encoder {
-  // config: of a checkpoint of Encoderscope; tensors: of `readWeights`.
-  constructor(config, tensors) {
-    const missing = unsupported(config);
-    if (missing) throw new Error(`This browser engine has no ${missing}: open the model in the full app.`);
+  // config: of a checkpoint of Encoderscope, one that `encoder/live/bounds.py` lets through; tensors: of `readWeights`;
+  // rows: of a learned bias by distance, the row of each distance from the farthest key before to the farthest after.
+  constructor(config, tensors, rows = null) {
     this.config = config;
     this.tensors = tensors;
+    this.rowsOfBias = rows;
   }
 
   // The values of one forward pass over ids [T], or the pixels [S, S] of a picture.
@@ -19,14 +19,16 @@ export class Encoder {
     const { config } = this;
     const placement = edits.placement ?? config.norm_placement;
     const tokens = config.patches ? this.patches(input) : this.rows("embedding.tokens.weight", input);
-    const nTokens = tokens.length / config.d_model;
-    const positions = this.positions(nTokens, edits);
+    const width = config.embedding_width;
+    const nTokens = tokens.length / width;
+    const positions = this.positions(nTokens, config.patches ? null : input, edits);
     let x = positions ? added(tokens, positions) : tokens.slice();
     if (this.has("embedding.segments.weight")) {
       const segment = this.rows("embedding.segments.weight", [0]);
-      x = x.map((value, at) => value + segment[at % config.d_model]);
+      x = x.map((value, at) => value + segment[at % width]);
     }
     if (config.embedding_norm) x = this.norm("embedding.norm", x);
+    if (this.has("embedding.projection.weight")) x = this.linear("embedding.projection", x);
     const found = { nTokens, placement, tokens, positions, embedding: x, layers: [], edits };
     for (let layer = 0; layer < config.n_layers; layer++) {
       found.layers.push(this.layer(layer, x, nTokens, placement, edits));
@@ -83,7 +85,7 @@ export class Encoder {
         for (let key = 0; key < nTokens; key++) {
           const hidden = (causal || edits.causal) && key > query;
           row[key] = hidden ? -Infinity : dot(q, query * inner + head * width, k, key * inner + head * width, width) *
-            this.scale;
+              this.scale + this.bias(head, key - query, edits);
         }
         const weights = softmax(row);
         pattern[head].set(weights, query * nTokens);
@@ -100,6 +102,14 @@ export class Encoder {
 
   get scale() {
     return this.config.attention_scale ?? 1 / Math.sqrt(this.config.d_head);
+  }
+
+  // What is added to the scores of a head for a key `distance` tokens after the query.
+  bias(head, distance, edits) {
+    const table = this.tensors["relative_bias.weight"];
+    if (!table) return 0;
+    const apart = edits.noPositions ? 0 : distance;
+    return table.data[this.rowsOfBias[apart + (this.rowsOfBias.length - 1) / 2] * this.config.n_heads + head];
   }
 
   has(name) {
@@ -131,11 +141,14 @@ export class Encoder {
     return out;
   }
 
-  positions(nTokens, edits) {
+  // ids: of a text, whose padding has a row of its own where the config says so; null for an image.
+  positions(nTokens, ids, edits) {
     const table = "embedding.positions.table.weight";
     if (edits.noPositions || !this.has(table)) return null;
-    const offset = this.config.position_offset ?? 0;
-    return this.rows(table, Array.from({ length: nTokens }, (_, at) => at + offset));
+    const { pad_position: pad, pad_id: padId, position_offset: offset = 0 } = this.config;
+    let next = offset;
+    const row = (at) => ids && pad !== null && ids[at] === padId ? pad : next++;
+    return this.rows(table, Array.from({ length: nTokens }, (_, at) => row(at)));
   }
 
   // Special tokens, then a linear map of each patch. pixels: [S, S], one channel.
@@ -161,29 +174,4 @@ function dot(a, atA, b, atB, width) {
   let sum = 0;
   for (let d = 0; d < width; d++) sum += a[atA + d] * b[atB + d];
   return sum;
-}
-
-// The first part of a config that this engine lacks, or "".
-export function unsupported(config) {
-  const lacks = {
-    "positions of this kind": !["learned", "none"].includes(config.position),
-    "feed-forward layer with a gate": config.gated,
-    "experts": Boolean(config.experts),
-    "causal attention": config.causal,
-    "other scores": config.disentangled || config.score_cap || config.attention_sinks || config.relative_grid,
-    "gate of a head's output": config.output_gate,
-    "scaled token vectors": (config.embedding_scale ?? 1) !== 1 || (config.mask_id ?? null) !== null,
-    "attention window": config.attention_window !== null && config.attention_window !== undefined,
-    "relative bias": config.relative_buckets > 0,
-    "grouped keys": config.n_kv_heads && config.n_kv_heads !== config.n_heads,
-    "norm of queries and keys": config.qk_norm && config.qk_norm !== "none",
-    "RMSNorm": config.norm_kind && config.norm_kind !== "layer",
-    "shared layers": Boolean(config.layer_groups),
-    "narrow embedding": config.embedding_width && config.embedding_width !== config.d_model,
-    "further norms": config.output_norms || config.parallel || config.first_norm === false,
-    "sound": Boolean(config.spectrogram || config.convolutions),
-    "colour": (config.patches?.channels ?? 1) !== 1,
-    "other special tokens": Boolean(config.patches?.distillation || config.patches?.registers),
-  };
-  return Object.keys(lacks).find((name) => lacks[name]) ?? "";
 }

@@ -1,10 +1,12 @@
 // A model of the site: its weights, its engine, its tokenizer.
 import { Encoder } from "./engine/encoder.js";
 import { readWeights } from "./engine/weights.js";
-import { WordPiece } from "./engine/wordpiece.js";
+import { Tokenizer } from "./engine/tokenizer.js";
+
+export const MOST_READ = 256; // tokens of a text: the maps of all heads grow with their square
 
 export class Model {
-  // buffer: of a file that `docs/browser_model.py` made, unpacked. block: gives the bytes of a block of word vectors.
+  // buffer: of a file that `encoder/live/packed.py` made, unpacked. block: gives the bytes of a block of word vectors.
   constructor(buffer, block) {
     const { tensors, metadata } = readWeights(buffer);
     this.about = JSON.parse(metadata.about);
@@ -13,17 +15,20 @@ export class Model {
       this.words = new WordVectors(table, block);
       tensors[table.name] = this.words.tensor;
     }
-    this.encoder = new Encoder(this.about.config, tensors);
-    this.tokenizer = this.about.tokenizer && new WordPiece(this.about.tokenizer);
-    this.longest = this.about.config.max_positions;
+    this.encoder = new Encoder(this.about.config, tensors, this.about.rows);
+    this.tokenizer = this.about.tokenizer && new Tokenizer(this.about.tokenizer);
   }
 
-  // {tokens, trace} of a text.
+  // {tokens, trace, isCut} of a text; isCut: whether it has more tokens than these.
   async read(text, edits) {
-    const tokens = this.tokenizer.tokens(text, this.longest);
+    const most = Math.min(this.about.longest, MOST_READ);
+    const all = this.tokenizer.tokens(text, Infinity);
+    const isCut = all.length > most;
+    const tokens = isCut ? this.tokenizer.tokens(text, most) : all;
     const ids = tokens.map(({ id }) => id);
     await this.words.need(ids);
-    return { tokens, trace: this.encoder.trace(ids, edits) };
+    const special = tokens.flatMap((token, at) => token.special ? [at] : []);
+    return { tokens, isCut, trace: { ...this.encoder.trace(ids, edits), special } };
   }
 
   // The same of an image: pixels [S, S] from 0 to 1.
@@ -32,8 +37,8 @@ export class Model {
     const trace = this.encoder.trace(pixels.map((value) => (value - mean) / std), edits);
     const side = this.about.config.patches.image_size / this.about.config.patches.patch_size;
     const patches = Array.from({ length: side * side }, (_, at) => `r${Math.floor(at / side)} c${at % side}`);
-    const special = trace.nTokens > patches.length ? ["[CLS]"] : [];
-    return { tokens: [...special, ...patches].map((label) => ({ label, id: 0 })), trace };
+    const first = trace.nTokens > patches.length ? ["[CLS]"] : [];
+    return { tokens: [...first, ...patches].map((label) => ({ label, id: 0 })), trace: { ...trace, special: [] } };
   }
 }
 

@@ -17,6 +17,27 @@ export function sentenceVector({ output, nTokens }, pooling) {
   });
 }
 
+const STEP_ACTIVATIONS = {
+  none: (x) => x,
+  tanh: Math.tanh,
+  sigmoid: (x) => 1 / (1 + Math.exp(-x)),
+  ...ACTIVATIONS,
+};
+
+// The vector of a text as `TextEncoder.embed` gives it: pooled, then linear maps, norm 1 and a cut where the model has
+// them. about: of the model's file.
+export function textVector(encoder, about, trace) {
+  let x = sentenceVector(trace, about.pooling);
+  about.steps.forEach(({ activation }, at) => {
+    x = encoder.linear(`dense.${at}.linear`, x).map(STEP_ACTIVATIONS[activation]);
+  });
+  if (about.normalise) {
+    const length = Math.max(norm(x), 1e-12);
+    x = x.map((value) => value / length);
+  }
+  return about.truncate === null ? x : x.slice(0, about.truncate);
+}
+
 export function cosine(a, b) {
   let sum = 0;
   a.forEach((value, at) => sum += value * b[at]);
@@ -29,7 +50,7 @@ export function hiddenWord(encoder, head, trace, token) {
   const x = trace.output.subarray(token * width, (token + 1) * width);
   const dense = encoder.linear("mlm_head.dense", x).map(ACTIVATIONS[head.activation]);
   const normed = layerNorm(dense, { ...encoder.normOf("mlm_head.norm"), eps: head.norm_eps });
-  const logits = linear(normed, encoder.data("embedding.tokens.weight"), null, width);
+  const logits = linear(normed, encoder.data("embedding.tokens.weight"), null, normed.length);
   return softmax(added(logits, encoder.data("mlm_head.bias")));
 }
 

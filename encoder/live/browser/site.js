@@ -1,10 +1,11 @@
 // The site: what a reader types and selects is in the address, under the names of the app; a worker computes.
-import { inputsByHand } from "../../encoder/drawing/by_hand.js";
-import { ByHandView } from "../../encoder/drawing/by_hand_view.js";
-import { make, threeDigits } from "../../encoder/drawing/drawing.js";
-import { DrawView } from "../../encoder/drawing/draw_view.js";
-import { VIEWS } from "../../encoder/drawing/views.js";
+import { inputsByHand } from "../../drawing/by_hand.js";
+import { ByHandView } from "../../drawing/by_hand_view.js";
+import { make, threeDigits } from "../../drawing/drawing.js";
+import { DrawView } from "../../drawing/draw_view.js";
+import { VIEWS } from "../../drawing/views.js";
 import { digitOf, digitOfBitmap } from "./digit.js";
+import { arrangeFrame, frameLine, framing, listenToHost, tellHost } from "./frame.js";
 import { pack } from "./pack.js";
 
 const site = JSON.parse(document.getElementById("site").textContent);
@@ -18,16 +19,20 @@ const number = (text) =>
 
 // ---- The state ----
 
-function readAddress() {
-  const query = new URLSearchParams(location.search);
+function readAddress(query = new URLSearchParams(location.search)) {
   const named = query.get("model");
   return {
-    model: named !== null && Object.hasOwn(site.models, named) ? named : page === "digit" ? "digits-pre" : "twin-pre",
+    model: named !== null && Object.hasOwn(site.models, named)
+      ? named
+      : page === "digit"
+      ? "digits-pre"
+      : Object.keys(site.models)[0],
     text: query.get("text") ?? (page === "predict" ? site.hidden : site.example),
     layer: number(query.get("layer")) ?? 0,
     head: number(query.get("head")) ?? 0,
     i: number(query.get("i")),
     j: number(query.get("j")),
+    first: null, // token of a long text that the picture begins with
     norm: ["pre", "post"].includes(query.get("norm")) ? query.get("norm") : "",
     view: ["map", "lines", "text"].includes(query.get("view")) ? query.get("view") : "map",
     causal: false,
@@ -36,7 +41,6 @@ function readAddress() {
     part: "",
     component: null,
     neuron: null,
-    first: null,
     hand: query.get("hand") ?? "",
     image: page === "digit" ? (digitOf(query.get("image")) ? query.get("image") : Object.values(site.digits)[3]) : null,
   };
@@ -53,19 +57,44 @@ function address() {
   return `?${new URLSearchParams(kept)}`;
 }
 
+// The same for a page in a frame, which stays one.
+const ownAddress = () => `?${new URLSearchParams([...new URLSearchParams(address()), ...framing()])}`;
+
 // Links to other pages and to the app open the same view there.
 function nameView() {
   for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("nav a"))) {
     link.search = address();
   }
   const app = /** @type {HTMLAnchorElement} */ (document.getElementById("app"));
-  app.search = app.pathname === "/" ? `${address()}&start=1` : address(); // where the app has the page Model
+  const there = site.models[state.model].app; // what the app calls the model; null where only its publisher has it
+  const query = new URLSearchParams(address());
+  query.delete("model");
+  for (const [name, value] of Object.entries(there ?? {})) query.set(name, value);
+  if (app.pathname === "/") query.set("start", "1"); // where the app has the page Model
+  app.search = String(query);
   app.textContent = app.href;
+  app.parentElement.hidden = !there;
+  nameFrame();
+}
+
+// The lines of Export and share.
+function nameFrame() {
+  const link = /** @type {HTMLInputElement} */ (document.getElementById("share-link"));
+  if (!link) return;
+  link.value = new URL(address(), location.href.split(/[?#]/)[0]).href;
+  const main = ["head", "model"].find((name) => places[name]) ?? Object.keys(places)[0] ?? "model";
+  const line = frameLine(
+    link.value,
+    main,
+    places[main]?.height ?? 0,
+    `${site.models[state.model].title}: ${document.title}`,
+  );
+  /** @type {HTMLTextAreaElement} */ (document.getElementById("share-frame")).value = line;
 }
 
 function change(values, { isNew = false } = {}) {
   state = { ...state, ...values };
-  history[isNew ? "pushState" : "replaceState"](null, "", address());
+  history[isNew ? "pushState" : "replaceState"](null, "", ownAddress());
   nameView();
   ask();
 }
@@ -78,16 +107,24 @@ addEventListener("popstate", () => {
 
 // ---- The pictures ----
 
+const PATIENCE_MS = 400; // until the page says that it computes
 let asked = 0;
+let isBusy = false;
+let isWaiting = false; // for the worker to be free: it computes what was asked for last
+let busyTimer = 0;
 
 function ask() {
   if (page === "by_hand") return calculate();
   asked += 1;
+  if (isBusy) return void (isWaiting = true);
   if (!worker) {
     worker = new Worker(site.worker);
     worker.addEventListener("message", answered);
   }
+  isBusy = true;
   document.body.ariaBusy = "true";
+  const status = document.getElementById("status");
+  busyTimer = setTimeout(() => status.textContent ||= "The model computes…", PATIENCE_MS);
   worker.postMessage({ id: asked, page, state: { ...state, ...imageOf(state) }, site });
 }
 
@@ -105,7 +142,8 @@ function imageOf({ image }) {
   return { pixels, given: { uri: canvas.toDataURL(), smooth: false, rows: 4, columns: 4, before: 1 } };
 }
 
-function answered({ data: { id, progress, error, blocks, words, classes } }) {
+function answered({ data }) {
+  const { id, progress } = data;
   const status = document.getElementById("status");
   if (progress) {
     status.textContent = progress.share && progress.share < 1
@@ -113,23 +151,37 @@ function answered({ data: { id, progress, error, blocks, words, classes } }) {
       : "";
     return;
   }
-  if (id !== asked) return; // the reader has asked for something newer
-  document.body.ariaBusy = "false";
-  status.textContent = error ?? site.models[state.model].note;
-  if (error) return;
+  isBusy = false;
+  clearTimeout(busyTimer);
+  if (isWaiting) ask();
+  isWaiting = false;
+  document.body.ariaBusy = String(isBusy);
+  if (id === asked) show(data); // else the reader has asked for something newer
+}
+
+function show({ error, blocks, words, classes, note, drawn }) {
+  document.getElementById("status").textContent = error ?? note;
+  if (error) return tellHost("error", { message: error });
   for (const { place, kind, height, block } of blocks) draw(place, kind, height, block);
   document.getElementById("said").replaceChildren(...answers(words, classes));
+  document.getElementById("note").textContent = site.models[state.model].note;
+  nameFrame();
+  tellHost("drawn", { ...placeInWords(), ...drawn });
 }
+
+// What a host hears of the view, under the names of the address.
+const placeInWords = () =>
+  Object.fromEntries(["model", "text", "layer", "head", "i", "j"].map((name) => [name, state[name]]));
 
 function draw(name, kind, height, block) {
   const place = document.getElementById(name);
   if (places[name]?.kind !== kind) {
     places[name]?.view.destroy();
-    place.style.minHeight = `${height}px`;
+    place.style.minHeight = kind === "figure" ? `${height}px` : ""; // a figure comes later
     places[name] = { kind, view: new VIEWS[kind](place) };
   }
   const setStateValue = (event, values) => heard(event, values.at(-1));
-  places[name].block = block;
+  Object.assign(places[name], { block, ...(height ? { height } : {}) });
   places[name].view.update({ data: block, parentElement: place, setStateValue });
 }
 
@@ -161,17 +213,25 @@ function answers(words, classes) {
 
 // ---- What a reader does in a picture ----
 
-const EVENT_CHOICES = ["layer", "head", "part", "component", "neuron", "first"];
+const EVENT_CHOICES = ["layer", "head", "part", "component", "neuron"];
 
 function heard(name, event) {
   const values = Object.fromEntries(EVENT_CHOICES.filter((one) => one in event).map((one) => [one, event[one]]));
   if (name === "switch") return turn(event);
-  if (name === "grid") return event.event === "open" ? change({ layer: event.layer, head: event.head }) : undefined;
+  if (name === "pan") return change({ first: event.first });
+  if (name === "grid") return event.event === "open" ? choose({ layer: event.layer, head: event.head }) : undefined;
   if ("queries" in event) Object.assign(values, { i: event.queries[0] ?? null, j: event.keys[0] ?? null });
   if ("units" in event) Object.assign(values, { i: event.units[0] ?? null });
   if ("query" in event) values.i = event.query;
   if ("key" in event) values.j = event.key;
-  if (Object.keys(values).length) change(values);
+  if ("first" in event) values.first = event.first;
+  if (Object.keys(values).length) choose(values);
+}
+
+// A reader's choice in a picture, of which a host hears.
+function choose(values) {
+  change(values);
+  tellHost("click", placeInWords());
 }
 
 function turn({ name, on }) {
@@ -186,6 +246,7 @@ function turn({ name, on }) {
 
 /** @type {NodeListOf<HTMLInputElement>} */
 const controls = document.querySelectorAll("[data-name]");
+const NO_TOKENS = { i: null, j: null, first: null };
 
 function fill() {
   for (const control of controls) control.value = state[control.dataset.name];
@@ -194,7 +255,7 @@ function fill() {
 for (const control of controls) {
   control.addEventListener("change", () => {
     const { name } = control.dataset;
-    change({ [name]: control.value, ...(name === "text" ? { i: null, j: null, first: null } : {}) }, { isNew: true });
+    change({ [name]: control.value, ...(name === "text" ? NO_TOKENS : {}) }, { isNew: true });
   });
 }
 document.querySelector("textarea")?.addEventListener("keydown", (event) => {
@@ -204,7 +265,7 @@ document.querySelector("textarea")?.addEventListener("keydown", (event) => {
 });
 for (const example of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-example]"))) {
   example.addEventListener("click", () => {
-    change({ text: example.dataset.example, i: null, j: null, first: null }, { isNew: true });
+    change({ text: example.dataset.example, ...NO_TOKENS }, { isNew: true });
     fill();
   });
 }
@@ -216,13 +277,13 @@ const square = document.getElementById("draw");
 if (square) {
   const setTriggerValue = (_, { bits }) => {
     const image = digitOfBitmap(bits);
-    if (image) change({ image, i: null, j: null });
+    if (image) change({ image, ...NO_TOKENS });
   };
   const start = { data: new Uint8Array(32 * 32), shape: [32, 32] };
   new DrawView(square).update({ data: pack({ side: 32 }, { start }), parentElement: square, setTriggerValue });
   Object.entries(site.digits).forEach(([name, image]) => {
     const button = make("button", { type: "button" }, name);
-    button.addEventListener("click", () => change({ image, i: null, j: null }, { isNew: true }));
+    button.addEventListener("click", () => change({ image, ...NO_TOKENS }, { isNew: true }));
     document.getElementById("digits").append(button);
   });
 }
@@ -245,8 +306,24 @@ function start() {
   }
 }
 
+// A host's values are read as those of an address; another text selects no token unless the host does.
+listenToHost(site.models, (values) => {
+  const before = new URLSearchParams(address());
+  if ("text" in values) { for (const name of ["i", "j"]) before.delete(name); }
+  for (const [name, value] of Object.entries(values)) before.set(name, value);
+  const read = readAddress(before);
+  const names = [...Object.keys(values), ...("text" in values ? Object.keys(NO_TOKENS) : [])];
+  change(Object.fromEntries(names.map((name) => [name, read[name]])));
+  fill();
+});
+for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll(".site-share [readonly]"))) {
+  field.addEventListener("focus", () => field.select());
+}
+
+arrangeFrame(Array.from(/** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".drawing"))));
 fill();
 nameView();
+tellHost("ready", { models: Object.keys(site.models) });
 const first = document.getElementById("first");
 if (first && !location.search) {
   const { place, kind, height } = first.dataset;

@@ -1,6 +1,6 @@
 // The arithmetic that opens inside the picture of the model. encoder/views/model_parts.py has the same parts, with
 // formulas and a check in float64.
-import { inWords, threeDigits } from "../../encoder/drawing/drawing.js";
+import { inWords, threeDigits } from "../../drawing/drawing.js";
 import { largest, poolingShares } from "./engine/heads.js";
 import { moments, norm } from "./engine/linear.js";
 import { headOf } from "./pictures.js";
@@ -97,8 +97,8 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
       rows: tokens.map(({ label, id }, t) => [label, id, "", t, "query"]),
       chosen: i,
     });
-    const token = row(trace.tokens, i);
-    const position = trace.positions && row(trace.positions, i);
+    const token = row(trace.tokens, i, config.embedding_width);
+    const position = trace.positions && row(trace.positions, i, config.embedding_width);
     const sum = token.map((value, d) => value + (position ? position[d] : 0));
     const c = at(sum);
     put(
@@ -154,14 +154,15 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
     );
   }
   const n = trace.nTokens;
+  const bias = encoder.bias(head, j - i, trace.edits);
   const [scores, weights] = [open.scores[head], open.pattern[head]].map((all) => all.subarray(i * n, (i + 1) * n));
   put(
     "scores",
     `Score of ${name(i)} → ${name(j)}: ${threeDigits(scores[j])}`,
     "The dot product of query and key says how well they match.",
-    `q · k × scale = ${threeDigits(products.reduce((sum, one) => sum + one, 0))} × ${threeDigits(encoder.scale)} = ${
-      threeDigits(scores[j])
-    }`,
+    `q · k × scale${bias ? " + bias" : ""} = ${threeDigits(products.reduce((sum, one) => sum + one, 0))} × ${
+      threeDigits(encoder.scale)
+    }${bias ? ` + ${threeDigits(bias)}` : ""} = ${threeDigits(scores[j])}`,
     {
       strips: [["query", q, "q"], ["key", k, "k"], ["products", products]],
       component: at(products),

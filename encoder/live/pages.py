@@ -1,0 +1,99 @@
+"""The pages of a folder whose pages compute in the browser: their controls, and the places of their pictures."""
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+#: Scripts of a page with the map of a head.
+PLOTLY = ("plotly.js",)
+#: Below the pictures: the address of the view, and the line that shows it in another page.
+SHARE = (
+    '<details class="site-share"><summary>Export and share</summary>'
+    '<label>Link to this view <input readonly id="share-link"></label>'
+    '<label>HTML line that shows this view in a page of yours <textarea readonly rows="2" id="share-frame"></textarea>'
+    "</label></details>"
+)
+
+
+@dataclass(frozen=True)
+class SitePage:
+    """A page of the site. folder: "" is the first page; question: what its picture answers; body: HTML between the
+    navigation and the footer; title: in the bar; scripts: further scripts of the folder that the page uses; app: the
+    page of the app with the same view."""
+
+    folder: str
+    title: str
+    question: str
+    body: str
+    scripts: tuple[str, ...] = ()
+    app: str = ""
+
+
+@dataclass(frozen=True)
+class SiteModel:
+    """A model that readers choose: its name in addresses and files, its title, and a note below its pictures.
+
+    app: the values of an address of the app that open it there; None where it is known on the publisher's machine only.
+    """
+
+    name: str
+    title: str
+    note: str = ""
+    app: Mapping[str, str] | None = field(default=None, hash=False)
+
+
+def model_page(models: Sequence[SiteModel], examples: Sequence[str]) -> SitePage:
+    """The whole model, with one layer open."""
+    question = "What does a transformer encoder do with your sentence?"
+    return SitePage("", "Model", question, controls(models, examples) + drawings("model"))
+
+
+def heads_page(models: Sequence[SiteModel], examples: Sequence[str]) -> SitePage:
+    """All heads as small maps, and one of them."""
+    return SitePage(
+        "heads", "Heads", "Which tokens does each head attend to?", _head(models, examples), PLOTLY, "heads"
+    )
+
+
+def predict_page(models: Sequence[SiteModel], examples: Sequence[str]) -> SitePage:
+    """The same, and the words that the model expects at the hidden ones."""
+    question = "Which word does the model expect?"
+    return SitePage("predict", "Predict", question, _head(models, examples), PLOTLY, "predict")
+
+
+def by_hand_page() -> SitePage:
+    """One layer, whose numbers a reader changes."""
+    body = '<div class="drawing" id="by_hand"></div>'
+    return SitePage("by_hand", "By hand", "Can you compute one encoder layer yourself?", body, app="by_hand")
+
+
+def _head(models: Sequence[SiteModel], examples: Sequence[str]) -> str:
+    views = "".join(f'<option value="{name}">{name.capitalize()}</option>' for name in ("map", "lines", "text"))
+    view = f'<div class="site-input"><label>View <select data-name="view">{views}</select></label></div>'
+    return controls(models, examples, names=("layer", "head")) + view + drawings("grid", "head")
+
+
+def controls(
+    models: Sequence[SiteModel], examples: Sequence[str], *, names: Sequence[str] = (), text: bool = True
+) -> str:
+    """The text field, the choice of the model, and number fields of the address such as "layer" and "head"."""
+    options = "".join(f'<option value="{one.name}">{html.escape(one.title)}</option>' for one in models)
+    fields = "".join(
+        f'<label>{name.capitalize()} <input type="number" min="0" data-name="{name}"></label>' for name in names
+    )
+    buttons = "".join(
+        f'<button type="button" data-example="{html.escape(text, quote=True)}">{html.escape(text)}</button>'
+        for text in examples
+    )
+    field = '<label>Sentence <textarea data-name="text" rows="2" maxlength="4000"></textarea></label>' if text else ""
+    choice = f'<label>Model <select data-name="model">{options}</select></label>' if models else ""
+    return (
+        f'<div class="site-input">{field}{choice}{fields}</div><div class="site-examples">{buttons}</div>'
+        '<p id="status" role="status"></p>'
+    )
+
+
+def drawings(*names: str, below: bool = False) -> str:
+    """Places for pictures, side by side where there is room, or one below the other."""
+    places = "".join(f'<div class="drawing" id="{name}"></div>' for name in names)
+    return f'<div class="{"" if below else "site-drawings"}">{places}</div><div id="said"></div><p id="note"></p>'

@@ -1,0 +1,143 @@
+"""A model of one's own, published with --live: its pages in Chromium, by themselves and in a frame of another page."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import encoder
+import encoder.live.packed
+from encoder.cli import main
+from encoder.encoders.text import TextEncoder
+from tests.browser.test_site import Quiet
+from tests.conftest import PATIENCE
+from tests.site.test_kinds import model_of
+
+pytestmark = pytest.mark.browser
+#: A page of a blog: what its frame says is kept in `heard`.
+HOST = """<!DOCTYPE html><title>A post</title><link rel="icon" href="data:,">{line}<script>
+window.heard = [];
+addEventListener("message", ({{ data }}) => heard.push(data));
+window.tell = (values) => document.querySelector("iframe").contentWindow.postMessage(
+  {{ encoderscope: "set", ...values }}, "*");
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> tuple[TextEncoder, Path]:
+    """A model of the kind of RoBERTa as a folder."""
+    folder = tmp_path_factory.mktemp("model") / "my model"
+    encoder.save(model_of("roberta"), folder, layout="encoderscope")
+    opened = encoder.load(folder, device="cpu")
+    assert isinstance(opened, TextEncoder)
+    return opened, folder
+
+
+@pytest.fixture(scope="module")
+def server(model: tuple[TextEncoder, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The address of a server, and its folder, which has the published model in `live`."""
+    root = tmp_path_factory.mktemp("server")
+    options = ["--bits", "8", "--text", "The cat sat on the river banks.", "--device", "cpu"]
+    assert main.main(["publish", str(model[1]), "--live", "--out", str(root / "live"), *options]) == 0
+    found = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root)))
+    thread = threading.Thread(target=found.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{found.server_address[1]}/", root
+    found.shutdown()
+    found.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def visitor(browser: Browser, server: tuple[str, Path]) -> Iterator[Page]:
+    """A page whose console stays silent and that asks no other host."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda one: one.url.startswith((server[0], "data:", "blob:")) or said.append(one.url))
+    yield page
+    context.close()
+    assert not said
+
+
+def test_a_published_model_computes_a_text_of_the_reader(
+    visitor: Page, server: tuple[str, Path], model: tuple[TextEncoder, Path]
+) -> None:
+    visitor.goto(f"{server[0]}live/")
+    expect(visitor.locator("#note")).to_contain_text("rounded to 8 bits")
+    visitor.get_by_label("Sentence", exact=True).fill("the cat river")
+    visitor.get_by_label("Sentence", exact=True).press("Enter")
+    expect(visitor.locator(".enc-model-names text").filter(has_text="river")).to_have_count(1)
+    assert "text=the+cat+river" in visitor.url
+    assert str(model[1]) not in visitor.content()
+    visitor.get_by_text("Export and share").click()
+    assert "embed=1" in visitor.locator("#share-frame").input_value()
+    visitor.get_by_role("link", name="Heads", exact=True).click()
+    expect(visitor.locator("#head .heatmaplayer image")).to_have_count(1)
+
+
+def test_a_frame_is_driven_from_the_page_around_it(
+    visitor: Page, server: tuple[str, Path], model: tuple[TextEncoder, Path]
+) -> None:
+    visitor.goto(f"{server[0]}live/heads/?view=lines")
+    expect(visitor.locator("#head .enc-root")).to_be_visible()
+    visitor.get_by_text("Export and share").click()
+    line = visitor.locator("#share-frame").input_value()
+    (server[1] / "post.html").write_text(HOST.format(line=line), encoding="utf-8")
+    visitor.goto(f"{server[0]}post.html")
+
+    def heard(kind: str, **values: Any) -> dict[str, Any]:
+        """The first message of a kind with these values; earlier ones are forgotten."""
+        found = visitor.evaluate(
+            "([kind, values]) => new Promise((done) => { const look = () => { const at = heard.findIndex((one) =>"
+            " one.encoderscope === kind && Object.entries(values).every(([name, value]) => one[name] === value));"
+            " at < 0 ? setTimeout(look, 50) : done(heard.splice(0, at + 1).at(-1)); }; look(); })",
+            [kind, values],
+        )
+        assert isinstance(found, dict)
+        return found
+
+    heard("ready")
+    heard("drawn")
+    inside = visitor.frame_locator("iframe")
+    expect(inside.locator("#head .enc-root")).to_be_visible()
+    for hidden in ("#grid", "h1", "footer", "textarea[data-name]"):
+        expect(inside.locator(hidden).first).to_be_hidden()
+    visitor.evaluate("tell({ text: 'The naïve cat', layer: 2, head: 1, i: 1, j: 2 })")
+    drawn = heard("drawn", text="The naïve cat")
+    trace = encoder.live.packed.as_read(model[0], 8).trace("The naïve cat")
+    assert drawn["tokens"] == list(trace.labels)
+    assert (drawn["layers"], drawn["heads"]) == (3, 3)
+    assert abs(drawn["weight"] - float(trace.attention(2, 1)[1, 2])) < 1e-3
+    inside.locator("#head .enc-root").get_by_text("cat").first.click()
+    clicked = heard("click")
+    assert (clicked["layer"], clicked["head"]) == (2, 1)
+    for values, said in (
+        ("{ word: 'x' }", "word"),
+        ("{ model: 'gpt' }", "gpt"),
+        ("{ text: 'a'.repeat(5000) }", "4000"),
+    ):
+        visitor.evaluate(f"tell({values})")
+        assert said in heard("error")["message"]
+    assert heard_nothing_of(visitor)
+
+
+def heard_nothing_of(page: Page) -> bool:
+    """Whether a page that is not in a frame hears no message."""
+    address = page.url.replace("post.html", "live/heads/?text=a")
+    page.goto(address)
+    expect(page.locator("#head .heatmaplayer image")).to_have_count(1)
+    page.evaluate("postMessage({ encoderscope: 'set', text: 'other' })")
+    page.locator("[data-name=view]").select_option("lines")
+    expect(page.locator("#head .heatmaplayer")).to_have_count(0)
+    return "text=a&" in page.url
