@@ -110,7 +110,7 @@ def test_masked_words_shows_the_edited_run_of_the_sidebars_model() -> None:
     for name in ("twin-pre", "twin-post"):
         model = encoder.load(name, device="cpu")
         entry = model.predict_masked(model.trace(text, edits=[edit]), 1)[0]
-        assert f"{name}: “{entry.tokens[0]}” {entry.probabilities[0]:.3f}" in written(shown)
+        assert f"**{entry.tokens[0]}** {entry.probabilities[0]:.3f} ({name})" in written(shown)
     shown = visit("predict", edits="ablate_l0_h2", text=text)  # the twins, not the reader's model
     assert_well(shown)
     assert "without edits" in written(shown)

@@ -292,7 +292,7 @@ def test_the_link_says_what_differs_from_the_defaults(monkeypatch: pytest.Monkey
 def test_a_link_without_the_text_has_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch):
     told: list[tuple] = []
     monkeypatch.setattr(export, "copy_link", lambda query, typed, **more: told.append((query, typed)))
-    own = {name: f"secret {name}" for name, param in registered().items() if param.typed}
+    own = {name: f"secret {name}" for name, param in registered().items() if param.typed and param.in_links}
     own["edits"] = "ablate_l0_h1"
     app = visit("heads", layer="2", **own)
     assert not app.exception

@@ -5,7 +5,7 @@ import { make, threeDigits } from "../../drawing/drawing.js";
 import { DrawView } from "../../drawing/draw_view.js";
 import { VIEWS } from "../../drawing/views.js";
 import { digitOf, digitOfBitmap } from "./digit.js";
-import { arrangeFrame, frameLine, framing, listenToHost, tellHost } from "./frame.js";
+import { arrangeFrame, frameLine, framing, listenToHost, tellHost } from "./embedding.js";
 import { pack } from "./pack.js";
 
 const site = JSON.parse(document.getElementById("site").textContent);
