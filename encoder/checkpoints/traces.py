@@ -19,7 +19,7 @@ from encoder.checkpoints.json_fields import from_fields
 from encoder.checkpoints.maps import NAME, open_maps
 from encoder.edits import Edit, format, parse
 from encoder.encoders.named import NamedEncoder
-from encoder.errors import EncoderError, LoadError, SaveError, quoted
+from encoder.errors import EncoderError, LoadError, quoted
 from encoder.inputs.layout import PageGrid, PatchGrid
 from encoder.inputs.sound_layout import SpectrogramGrid, TimeSteps
 from encoder.model.config import EncoderConfig
@@ -55,7 +55,7 @@ def save(trace: Trace, file: str | Path, *, weights: bool = True) -> Path:
         copies = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
         content = to_bytes(copies, metadata)
     except Exception as error:  # safetensors has errors of its own
-        raise SaveError(f"{path} cannot be written ({error}): choose another file.") from error
+        raise disk.not_written(str(path), error) from error
     return disk.write_file(path, content)
 
 

@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:  # a name that is too long for a file, for example
         name = "" if error.filename is None else f": {str(error.filename)[:80]}"
         print(f"{PROGRAM}: {error.strerror or error}{name}", file=sys.stderr)
-        if error.errno in (errno.ENOSPC, errno.EFBIG):
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             _drop_output()
         return FAILED
 

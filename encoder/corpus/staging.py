@@ -18,7 +18,7 @@ from encoder.corpus.atlas_files import FORMAT, MANIFEST, MOST_BYTES
 from encoder.corpus.plan import MOST_LABELS, Block, Plan, Settings
 from encoder.corpus.rows import Source
 from encoder.corpus.totals import MOST_NAMED, MOST_TEXTS, Totals
-from encoder.errors import AtlasError, EncoderError, SaveError
+from encoder.errors import AtlasError, EncoderError
 from encoder.inputs.read import BrokenRow
 
 TEXTS, ABOUT, CHECKPOINT, LOCK, BROKEN = "texts.parquet", "build.json", "checkpoint.safetensors", "lock", "broken.json"
@@ -205,7 +205,7 @@ class Staging:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise SaveError(f"{path} cannot be written: {error.strerror or error}. Choose another folder.") from None
+            raise disk.not_written(str(path), error) from None
         disk.write_file(path, content)
 
     def save(self, totals: Totals) -> None:
