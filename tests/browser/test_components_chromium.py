@@ -543,6 +543,7 @@ def test_selected_tokens_are_summed_and_sent(show: Callable[[str], Page]) -> Non
 
 def test_a_selection_shows_at_once(show: Callable[[str], Page]) -> None:
     page = show("lines")
+    expect(page.locator(".enc-lines-from .enc-lines-token")).to_have_count(N)
     weights = told(page)["weights"]
     sums = page.evaluate(
         """() => {
