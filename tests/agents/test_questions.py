@@ -199,6 +199,7 @@ ANSWERS: dict[str, tuple[str, Callable[[str], Any]]] = {
 }
 
 
+@pytest.mark.sample(3, "another question, the same three ways")
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("case", ANSWERS)
 def test_an_answer_is_the_engines_and_the_command_lines(case: str, model: str, capsys: pytest.CaptureFixture[str]):
@@ -271,6 +272,7 @@ PYTHON = {"ablate_each_head"}
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 
+@pytest.mark.sample(3, "another question, the same three ways")
 @pytest.mark.parametrize(("name", "given", "said"), TRANSCRIPT)
 def test_the_transcript_of_the_documents_holds(name: str, given: str, said: str, vectors_root: Path):
     result = asked(name, json.loads(given), vectors_root)

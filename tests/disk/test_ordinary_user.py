@@ -58,6 +58,7 @@ def test_nothing_is_written_unless_it_is_asked_for(locked: Path):
     assert json.loads(found.stdout)
 
 
+@pytest.mark.sample(3, "the same for another command")
 @pytest.mark.parametrize(
     "words",
     [

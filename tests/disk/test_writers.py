@@ -23,6 +23,7 @@ from tests.conftest import ROOT
 from tests.disk import writers
 from tests.disk.writers import FILES, FOLDERS, KEEPS, USED_BY, command
 
+pytestmark = pytest.mark.sample(4, "the same for another writer, way or signal")
 each_file = pytest.mark.parametrize("name", FILES)
 each_folder = pytest.mark.parametrize("name", FOLDERS)
 #: Calls that write to the disk, besides those of encoder/disk.
