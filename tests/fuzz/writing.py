@@ -35,7 +35,7 @@ def case(seed: int) -> str:
     what = f"case {seed} ({name}, {way.__name__.strip('_')})"
     with tempfile.TemporaryDirectory() as place:
         try:
-            with bounded(what), contextlib.redirect_stdout(io.StringIO()):  # a file would be full, too
+            with bounded(what), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 return f"{way.__name__.strip('_')}: {way(Path(place), name, chance)}"
         except Found:
             raise

@@ -27,6 +27,7 @@ VALUES: dict[str, dict[str, list[Any]]] = {
         "transformers_version": ["2.0", REMOVED],
         "auto_map": [{"AutoModel": "code.Model"}],
         "is_decoder": [True],
+        "is_causal": [False, True],
         "add_cross_attention": [True],
         "pruned_heads": [{"0": [1]}],
         "sentence_transformers": [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import logging
 from collections.abc import Iterable
@@ -18,6 +19,7 @@ from docs import parity
 from encoder import explain
 from encoder.checkpoints.families import FAMILIES, JOINTS
 from encoder.checkpoints.measured_parity import measured
+from encoder.errors import LoadError
 from encoder.similarity import derivative
 from tests.load import every_family
 from tests.load.every_family import ALL, IMAGES, SOUNDS, TEXTS, differences, ids_of, numbers_of
@@ -161,6 +163,23 @@ def test_a_difference_would_show():
     ids = torch.tensor([ids_of(30, 1)])
     with torch.no_grad():
         assert float((narrow(ids).last_hidden_state - wide(ids).last_hidden_state).abs().max()) > 1e-3
+
+
+@pytest.mark.parametrize("name", ["qwen3", "llama, linear"])
+def test_a_decoder_that_attends_in_both_directions(name: str, monkeypatch: pytest.MonkeyPatch):
+    """`is_causal`, which config.json of embedding models has and transformers' masks follow."""
+    case = dataclasses.replace(ALL[name], fields={**ALL[name].fields, "is_causal": False})
+    monkeypatch.setitem(TEXTS, name, case)
+    both = every_family.opened(case)
+    assert not both[1].config.causal
+    assert differences(case, torch.float64, both).largest <= 1e-10
+
+
+@pytest.mark.parametrize(("name", "is_causal"), [("mistral", False), ("bloom", False), ("bert", True)])
+def test_another_mask_than_the_models_own_is_refused(name: str, is_causal: bool):
+    case = ALL[name] if name in ALL else every_family.Case("BERT", "Bert", {**every_family.SIZES})
+    with pytest.raises(LoadError, match="is_causal"):
+        every_family.opened(dataclasses.replace(case, fields={**case.fields, "is_causal": is_causal}))
 
 
 @each_text

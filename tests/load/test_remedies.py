@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from encoder.errors import LoadError
+import encoder
+from encoder.errors import EncoderError, LoadError
 from tests.load import differential
 from tests.load.differential import REMOVED
 
@@ -42,7 +44,7 @@ REFUSALS = (
     Refusal("plain", "config.json", "model_type", "berd", "the nearest names are", "bert"),
     Refusal("reranker", "config.json", "problem_type", "odd", "correct it", None),
     Refusal("reranker", "config.json", "id2label", {"1": "yes"}, "correct it", {"0": "yes"}),
-    Refusal("sentence", BERT, "processing_kwargs", {"image": {"x": 1}}, "remove it"),
+    Refusal("sentence", BERT, "processing_kwargs", {"text": {"x": 1}}, "remove it"),
     Refusal("sentence", BERT, "tokenizer_name_or_path", "elsewhere", "remove it"),
     Refusal("sentence", BERT, "model_kwargs", {"x": 1}, "remove it"),
     Refusal("sentence", BERT, "config_kwargs", 3, "specify an object", {}),
@@ -64,7 +66,8 @@ REFUSALS = (
     Refusal("splade", "1_SpladePooling/config.json", "activation_function", "gelu", "choose relu", "relu"),
     Refusal("late", "3_MultiVectorMask/config.json", "skiplist_words", "the", "specify a list", ["the"]),
     Refusal("late", "3_MultiVectorMask/config.json", "skiplist_tasks", 3, "query and document", ["query"]),
-    Refusal("late", "3_MultiVectorMask/config.json", "keep_only_token_ids", 5, "specify a list of ids", [5, 6]),
+    Refusal("late", "3_MultiVectorMask/config.json", "keep_only_token_ids", 5, "specify a list of ids",
+            [*range(2, 30)]),
 )  # fmt: skip
 
 
@@ -73,15 +76,27 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return differential.write_originals(tmp_path_factory.mktemp("remedies"))
 
 
+def what_is_said(folder: Path, form: str) -> str:
+    """The refusal of a folder, or the note about a head that is left out."""
+    try:
+        notes = encoder.load(folder, device="cpu").notes
+        differential.of_ours(folder, form)
+    except LoadError as error:
+        return str(error)
+    except EncoderError:  # no head
+        return "\n".join(notes)
+    raise AssertionError(f"the folder opens, with the notes {notes}")
+
+
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: f"{case.form}-{case.key}-{case.value}"[:50])
 def test_what_the_sentence_says(case: Refusal, originals: dict[str, Path], tmp_path: Path):
     folder = Path(shutil.copytree(originals[case.form], tmp_path / "model"))
     path = folder / case.file
     before = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     differential.change(folder, case.file, case.key, case.value)
-    with pytest.raises(LoadError, match=case.says) as refused:
-        differential.of_ours(folder, case.form)
-    assert case.key.rsplit(".", 1)[-1] in str(refused.value) or case.file in str(refused.value)
+    said = what_is_said(folder, case.form)
+    assert re.search(case.says, said), said
+    assert case.key.rsplit(".", 1)[-1] in said or case.file in said
     then = before.get(case.key, REMOVED) if case.key == "vocab_size" else case.then
     differential.change(folder, case.file, case.key, then)
     assert differential.outcome(folder, {}, (), case.form) == "equal"

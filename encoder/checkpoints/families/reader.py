@@ -195,7 +195,25 @@ class Reader:
                 found[ours] = value(fields) if callable(value) else value
         for some in self.several:
             found |= some(fields)
-        return EncoderConfig(**found)
+        return EncoderConfig(**both_directions(found, fields))
+
+
+def both_directions(found: dict[str, Any], fields: Fields) -> dict[str, Any]:
+    """Follow is_causal: false lets the tokens of a decoder attend to later ones, too, as transformers' masks say.
+
+    Raises LoadError where windows or ALiBi have another meaning then, and for an encoder with is_causal: transformers
+    makes it causal by its fused attention and without padding only.
+    """
+    is_causal = bool(found.get("causal"))
+    if fields.flag("is_causal", is_causal) == is_causal:
+        return found
+    if not is_causal:
+        raise unsupported("is_causal", True, "it makes some runs of an encoder causal; remove it")
+    windows = found.get("attention_window")
+    has_windows = any(one is not None for one in (windows if isinstance(windows, tuple) else (windows,)))
+    if has_windows or found.get("position") == "alibi":
+        raise unsupported("is_causal", False, "remove it, or choose a model without windows and ALiBi")
+    return {**found, "causal": False}
 
 
 #: A decoder with cross-attention, a pruned or a quantised model is refused.
