@@ -107,8 +107,9 @@ def visited(browser: Browser, server: Server, visits: list[tuple[str, str]]) -> 
     assert not server.log()[before:]
 
 
-@pytest.mark.slow("opens every page with each of the families")
+@pytest.mark.slow("opens every page with fifty families")
 @pytest.mark.parametrize("folder", PAGES)
-def test_every_page_opens_with_each_family(browser: Browser, families: Families, folder: str) -> None:
-    visits = [(name, folder) for name in families.names if folder in families.pages_of(name)]
+def test_every_page_opens_with_every_second_family(browser: Browser, families: Families, folder: str) -> None:
+    first = list(PAGES).index(folder) % 2  # every second family; the next page has the others
+    visits = [(name, folder) for name in families.names[first::2] if folder in families.pages_of(name)]
     visited(browser, families.server, visits)

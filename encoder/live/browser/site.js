@@ -128,6 +128,8 @@ function ask() {
   worker.postMessage({ id: asked, page, state: { ...state, ...imageOf(state) }, site });
 }
 
+const PATCHES = Array.from({ length: 16 }, (_, at) => at + 1); // the tokens of a digit's patches, after [CLS]
+
 // The pixels of a digit, and the picture of them.
 function imageOf({ image }) {
   if (!image) return {};
@@ -139,7 +141,7 @@ function imageOf({ image }) {
     pen.fillStyle = `rgb(${Array(3).fill(Math.round(255 * value)).join()})`;
     pen.fillRect(at % side, Math.floor(at / side), 1, 1);
   });
-  return { pixels, given: { uri: canvas.toDataURL(), smooth: false, rows: 4, columns: 4, before: 1 } };
+  return { pixels, given: { uri: canvas.toDataURL(), smooth: false, rows: 4, columns: 4, patches: PATCHES } };
 }
 
 function answered({ data }) {
