@@ -105,5 +105,5 @@ source: a model, or what `encoder.load` opens; texts: or images and sounds, as v
 of files; vectors: [N, D'], one for each text; prompt: what the reference puts before each text (None: the model's own,
 "": none); precision: the number type of the other program; batch: texts in its batches; others: models whose weights or
 tokenizers it may use; together: faults at once, 1 to 3; kept: what an earlier part of this search has excluded. Raises
-EncoderError for vectors that cannot belong to these texts.
+EncoderError unless each text has one vector, whose numbers are finite and not all 0.
 """

@@ -50,7 +50,7 @@ def correlation(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 
 def check(vectors: np.ndarray, n_texts: int) -> None:
-    """Raise EncoderError for vectors that cannot belong to the texts, and for numbers that are not finite."""
+    """Raise EncoderError unless each text has one vector, whose numbers are finite and not all 0."""
     if vectors.ndim != 2 or not vectors.size:
         raise EncoderError(f"The vectors have the shape {vectors.shape}: specify one vector for each text, [N, width].")
     if len(vectors) != n_texts:

@@ -95,7 +95,7 @@ def diagnose_gradually(
     number type of the other program; batch: texts in its batches (None: all together, or as is usual); others: models
     whose weights or tokenizers it may use; lengths: at which the folder's files cut or pad texts; folder: of the model;
     together: faults at once, 1 to 3; kept: what an earlier part of the same search has excluded. Raises EncoderError
-    for vectors that cannot belong to these texts, and for texts or media that the model cannot run.
+    unless each text has one vector, whose numbers are finite and not all 0; and for inputs that the model cannot run.
     """
     if precision not in TOLERANCES:
         raise EncoderError(f"precision={quoted(precision)} is unknown: choose one of {', '.join(TOLERANCES)}.")
