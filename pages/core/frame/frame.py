@@ -99,6 +99,7 @@ def run(
             if not entry.uses:
                 with area:
                     _link_notes()
+                    st.empty()  # takes the place of the last page's controls at once: the title does not move
             if entry.uses and not entry.own_controls:
                 _with_input(draw, area, entry)
             else:
