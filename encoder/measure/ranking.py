@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from encoder.trace import tokens
@@ -27,12 +28,13 @@ def strongest(weights: Tensor, k: int = 5) -> list[tuple[int, float]]:
     return [(place, value) for place, value in found if value != -math.inf]
 
 
-def rank(weights: Tensor, place: int) -> tuple[int, int]:
-    """weights [T] -> (rank of one of them, number of weights): 1 for the largest; equal weights share a rank.
+def rank(values: Tensor | np.ndarray, place: int | tuple[int, ...]) -> tuple[int, int]:
+    """values [T], or of more axes -> (rank of the one at a place, how many): 1 for the largest; equals share a rank.
 
     NaN, a weight that does not exist, is not counted.
     """
-    return 1 + int((weights > weights[place]).sum()), int((~weights.isnan()).sum())
+    found = torch.as_tensor(values)
+    return 1 + int((found > found[place]).sum()), int((~found.isnan()).sum())
 
 
 def falls_most(before: Tensor, after: Tensor) -> int:

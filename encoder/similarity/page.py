@@ -53,6 +53,16 @@ class PageInteraction(LateInteraction):
         n_places = self.grid.rows * self.grid.columns // self.grid.side**2
         return own + self._of_whole(self.added) / n_places
 
+    def added_over_page(self) -> np.ndarray:
+        """[R, C]: what each place adds to the score, over all tokens of the query."""
+        total: np.ndarray = self.shares().sum(axis=0)
+        return total
+
+    @property
+    def score_beside(self) -> float:
+        """What the words around the page add to the score, over all tokens of the query."""
+        return float(self.beside.sum())
+
     @property
     def beside(self) -> np.ndarray:
         """[T_q]: what the words of the prompt add, which stand around the page."""

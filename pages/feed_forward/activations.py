@@ -10,6 +10,7 @@ from encoder import explain
 from encoder.explain.neurons import NeuronMap, most_active, neuron_map
 from encoder.figures.feed_forward import neuron_heatmap
 from encoder.figures.numbers import three_digits
+from encoder.measure import ranking
 from pages.components import on_click, plot
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View, ViewParams, token_rows
@@ -119,7 +120,7 @@ def controls() -> None:
 def _answer(selected: Selected) -> None:
     values, labels = selected.layer.hidden[selected.token], selected.view.trace.labels
     sizes = np.abs(values)
-    rank = 1 + int((sizes > sizes[selected.neuron]).sum())
+    rank, _ = ranking.rank(sizes, selected.neuron)
     strongest = ", ".join(
         f"neuron {neuron} {three_digits(float(values[neuron]))}"
         for neuron in np.argsort(-sizes, kind="stable")[: answer.NAMED]

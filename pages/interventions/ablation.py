@@ -8,6 +8,7 @@ from encoder import Trace, causal
 from encoder.documents.tables import cells_of
 from encoder.edits import AblateHead, Edit
 from encoder.figures.layers import effect_map
+from encoder.measure import ranking
 from encoder.measure.ranking import largest_cell
 from pages.components import on_click, plot
 from pages.core.inputs import edited
@@ -113,7 +114,7 @@ def draw_answer(view: View, outcome: causal.Outcome, effects: np.ndarray | None,
         f"Without **L{layer} H{head}**, {outcomes.lower(outcomes.unit(outcome))} "
         f"{changes(float(effects[layer, head]))}: the largest change of {effects.size:,} heads."
     )
-    rank = 1 + int((sizes > abs(here)).sum())
+    rank, _ = ranking.rank(sizes, (view.layer, view.head))
     rest = (
         f"Selected: without L{view.layer} H{view.head} it {changes(here)} ({answer.nth_largest(rank, effects.size)}). "
         f"Median: {number(float(np.median(sizes)))}."

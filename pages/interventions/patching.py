@@ -13,6 +13,7 @@ from encoder.documents.tables import axis, cells_of
 from encoder.edits import Edit
 from encoder.figures.layers import patch_map
 from encoder.figures.numbers import three_digits
+from encoder.measure import ranking
 from encoder.measure.ranking import largest_cell
 from pages.components import on_click, plot
 from pages.components.button import button
@@ -231,7 +232,7 @@ def _colour_limit(both: pair.Pair, where: Where, shares: np.ndarray) -> float | 
 
 
 def _said(both: pair.Pair, where: Where, shares: np.ndarray, at: Place) -> str:
-    rank = 1 + int((shares > shares[at]).sum())
+    rank, _ = ranking.rank(shares, at)
     what = NAMES[where].format(layer=at[0], place=_name(both, where, at[1]))
     share = three_digits(float(shares[at]))
     return f"{what} carries **{share}** of the difference ({answer.ordinal(rank)} of {shares.size:,})"

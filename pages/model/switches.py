@@ -5,6 +5,7 @@ from functools import partial
 from encoder import causal, classify
 from encoder.edits import AblateHead, CausalMask, DropPositions, Edit, Zero
 from encoder.figures.numbers import in_words, three_digits
+from encoder.measure import ranking
 from encoder.measure.residual_stream import output_agreement
 from encoder.model.layers import NORM_NAMES
 from pages.core.inputs import edited
@@ -124,7 +125,7 @@ def worth(view: View) -> str:
         return ""
     effects = view.derived(("effect of every head",), partial(causal.ablate_each_head, view.loaded)).abs()
     own = float(effects[view.layer, view.head])
-    rank = 1 + int((effects > own).sum())
+    rank, _ = ranking.rank(effects, (view.layer, view.head))
     what = "vector" if view.trace.kind == "text" else f"vector of the {view.trace.kind}"
     return (
         f"Without this head, similarity to the original {what} falls by {in_words(own)} ({nth_largest(rank, count)})."

@@ -100,7 +100,7 @@ def _draw_bars(queries: Queries) -> None:
     """The line of the selected query, and the score of each."""
     found, at = queries.found[queries.chosen], queries.chosen
     picked = state.newest(CaptionParams.caption) is not None
-    beside = float(found.beside.sum())
+    beside = found.score_beside
     answer.draw(
         f"**{plain(queries.texts[at]) or '(empty)'}**: MaxSim {three_digits(found.score)}, of which the page adds "
         f"{three_digits(found.score - beside)} and the words around it {three_digits(beside)}.",
@@ -127,7 +127,7 @@ def _draw_page(queries: Queries) -> None:
     found = queries.found[queries.chosen]
     token = _token(len(found.queries))
     if token is None:
-        over, label, what = found.shares().sum(axis=0), "added to MaxSim", "what it adds to the score"
+        over, label, what = found.added_over_page(), "added to MaxSim", "what it adds to the score"
     else:
         name = found.queries[token]
         over, label, what = found.over_page()[token], f"product with {name}", f"its product with {name}"
