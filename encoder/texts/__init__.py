@@ -15,12 +15,12 @@
 from encoder.texts.hits import HitWords, Pull, TwoHits, compare, hit_words, pulling, pulling_gradually
 from encoder.texts.misses import Edit, Missed, why_not_found
 from encoder.texts.positions import PositionSensitivity, position_sensitivity, position_sensitivity_gradually
-from encoder.texts.ranking import QueryWords, Ranked, Ranking, query_words, rank
+from encoder.texts.ranking import QueryWords, Ranked, Ranking, query_words, rank, rank_gradually
 
 __all__ = [
     "Edit", "HitWords", "Missed", "PositionSensitivity", "Pull", "QueryWords", "Ranked", "Ranking", "TwoHits",
     "compare", "hit_words", "position_sensitivity", "position_sensitivity_gradually", "pulling", "pulling_gradually",
-    "query_words", "rank", "why_not_found",
+    "query_words", "rank", "rank_gradually", "why_not_found",
 ]  # fmt: skip
 
 

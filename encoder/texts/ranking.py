@@ -6,6 +6,7 @@ the share of word i in this text's cosine, for all texts by one product.
 Shapes: N texts, W words of the query, E width of a vector.
 """
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +19,7 @@ from encoder.model.shown import Shown
 from encoder.scores.kinds import Cosine, kinds_of, score_of
 from encoder.scores.placed import random_cosines
 from encoder.search.collection import Collection
+from encoder.trace import gradual
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,11 @@ class Ranking(Shown):
         return pd.DataFrame(rows).assign(text=[self.collection.texts[one.place] for one in self.rows])
 
 
-def rank(model: TextEncoder, query: str, collection: Collection, kind: str = "auto") -> Ranking:
-    """The score of every text. kind: as of `explain_score`; a cosine uses the collection's vectors, any other score
-    runs each text with the query.
+def rank_gradually(
+    model: TextEncoder, query: str, collection: Collection, kind: str = "auto"
+) -> Generator[int, None, Ranking]:
+    """The score of every text: yields how many are scored, returns the ranking. kind: as of `explain_score`; a cosine
+    uses the collection's vectors, any other score runs each text with the query.
 
     Raises EncoderError for a collection of another model, and for a query without a direction.
     """
@@ -90,8 +94,14 @@ def rank(model: TextEncoder, query: str, collection: Collection, kind: str = "au
         vector = collection.direction(model.searching("query").embed(query)[0].cpu().float().numpy())
         scores = collection.vectors.astype(np.float64) @ vector.astype(np.float64)
     else:
-        scores = np.array([score_of(model, query, text, kind).value() for text in collection.texts])
+        scores = np.empty(len(collection))
+        for place, text in enumerate(collection.texts):
+            scores[place] = score_of(model, query, text, kind).value()
+            yield place + 1
     return Ranking(query, collection, scores, kind)
+
+
+rank = gradual.at_once(rank_gradually, "rank")
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,8 +67,9 @@ def _choose(view: View) -> Subject | None:
     params = state.read(Params)
     if other.strip():
         return Subject(view, query, other, ranking, None, params)
-    if ranking is None or not query.strip():
-        st.info("Type a query, and choose texts.", icon=":material/search:")
+    if ranking is None:  # work that waits for a click says so itself
+        if not query.strip():
+            st.info("Type a query, and choose texts.", icon=":material/search:")
         return None
     place = _selected(ranking, params)
     return Subject(view, query, ranking.collection.texts[place], ranking, place, params)
@@ -84,6 +85,8 @@ def _ranking(view: View, given: object, query: str) -> texts.Ranking | None:
     if found is None or not query.strip():
         return None
     ranking = ranking_of(view, found, query)
+    if ranking is None:
+        return None
     if found.n_cut:
         st.caption(
             f"Longer than {view.loaded.max_embed_tokens or view.loaded.config.max_tokens:,} tokens: {found.n_cut:,} of "

@@ -10,6 +10,7 @@ import numpy as np
 from encoder import scores, texts
 from encoder.scores import ScoreExplanation
 from encoder.search import Collection
+from encoder.trace import gradual
 from pages.base.work import long_work
 from pages.base.work.compute_turns import TURNS
 from pages.core.stores import results
@@ -17,8 +18,8 @@ from pages.core.view import View
 from pages.texts.params import Params
 
 V = TypeVar("V")
-#: Up to so many texts are ranked by a score that runs each with the query; more by the cosine.
-RERANKED = 200
+#: Up to so many texts are run with the query without being asked, for a score that is no cosine.
+AT_ONCE = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +76,23 @@ class Subject:
         return found
 
 
-def ranking_of(view: View, collection: Collection, query: str) -> texts.Ranking:
-    """Every text of the collection with its score."""
-    key = (view.model, query, _of_texts(collection))
-    found = results.known("texts-ranking", key)
-    if found is None:
-        with TURNS.turn():
-            found = texts.rank(view.loaded, query, collection, "auto" if len(collection) <= RERANKED else "cosine")
-        results.keep("texts-ranking", key, found)
-    return found  # type: ignore[no-any-return]
+def ranking_of(view: View, collection: Collection, query: str) -> texts.Ranking | None:
+    """Every text of the collection with its score; None while many runs wait for a click."""
+    key, n_texts = (view.model, query, _of_texts(collection)), len(collection)
+    kind = scores.kinds_of(view.loaded)[0]
+
+    def work() -> long_work.Work[texts.Ranking]:
+        parts = texts.rank_gradually(view.loaded, query, collection, kind)
+        return gradual.reported(parts, lambda done: (done / n_texts, f"Texts scored: {done:,} of {n_texts:,}"))
+
+    if kind == "cosine" or n_texts <= AT_ONCE:
+        found = results.known("texts-ranking", key)
+        if found is None:
+            with TURNS.turn():
+                found = results.keep("texts-ranking", key, gradual.result(work()))
+        return found  # type: ignore[no-any-return]
+    ask = f"{n_texts:,} texts: for {kind}, {view.loaded.name} reads each of them with the query."
+    return results.of_work("texts-ranking", key, work, label="Rank the texts", ask=ask, own=True)
 
 
 def _digest(ranking: texts.Ranking | None) -> str:

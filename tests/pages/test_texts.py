@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 import types
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder import corpus, search, texts
+from encoder.classify.class_heads import linear_head
 from encoder.cli import main
 from encoder.errors import EncoderError
 from encoder.measure import telling
+from encoder.model.classifier import ClassifierConfig
 from encoder.run import ModelSpec
 from pages.base.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import cache, model_store
 from pages.core.words import number
 from pages.state import former
-from pages.texts import ranked, sources
+from pages.texts import ranked, sources, subject
 from tests.pages.apps import assert_well, exported, labels, press, sentences, visit, words, written
 
 LINES = sources.EXAMPLE.splitlines()
@@ -275,3 +279,25 @@ def test_a_text_that_no_server_splits_is_refused_in_a_sentence(
     app = visit(page, **{"text": TEXT, name: "so many words " * 100})
     assert "1,400" in sentences(app)
     assert not app.exception
+
+
+def test_many_texts_of_a_cross_encoder_are_ranked_by_its_own_score_after_a_click(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
+    monkeypatch.setattr(subject, "AT_ONCE", len(LINES) - 1)
+    torch.manual_seed(0)
+    twin = encoder.load("twin-post", device="cpu")
+    head = linear_head(torch.randn(1, twin.config.d_model), torch.zeros(1), ClassifierConfig("sequence", ("score",)))
+    encoder.save(dataclasses.replace(twin, classifier=head), tmp_path / "reranker")
+    app = visit("texts", model="other", source="reranker", query=QUERY)
+    assert_well(app)
+    assert ranks(app) == []
+    press(app, "Rank the texts")
+    assert_well(app)
+    reranker = encoder.load(tmp_path / "reranker", device="cpu")
+    ranking = texts.rank(reranker, QUERY, search.embed(reranker, LINES))
+    assert ranking.kind == "cross-encoder"
+    assert [label.split(" ")[0] for label in ranks(app)] == [f"{one.rank}." for one in ranking.rows]
+    for one, label in zip(ranking.rows, ranks(app), strict=True):
+        assert f"**{number(one.score)}**" in label
