@@ -116,11 +116,11 @@ def circuit_table(why: ScoreExplanation) -> pd.DataFrame:
 def edits(missed: Missed) -> Section:
     """The edits that move a text most, and the words that nothing in it answers."""
     rows = [
-        {"edit": f"word {one.what}", "word": one.word, "score": one.score, "rank": one.rank} for one in missed.edits
+        {"edit": f"{one.level} {one.what}", "word": one.word, "score": one.score, "rank": one.rank}
+        for one in missed.edits
     ]
-    said = (
-        f"Words of the query that this text answers less than the mean text: {', '.join(missed.unanswered) or 'none'}."
-    )
+    rule = "this text answers less than the mean text" if missed.kind == "cosine" else "this text’s score does not need"
+    said = f"Words of the query that {rule}: {', '.join(missed.unanswered) or 'none'}."
     return Section("What would move this text", table=pd.DataFrame(rows).head(EDITS), sentences=[said])
 
 

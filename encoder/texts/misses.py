@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from encoder.encoders.text import TextEncoder
-from encoder.scores.kinds import score_of
+from encoder.scores.kinds import Score, score_of
 from encoder.scores.parts import words
 from encoder.texts.ranking import QueryWords, Ranked, Ranking, query_words
 
@@ -19,26 +19,36 @@ MOST_TRIED = 24
 
 @dataclass(frozen=True)
 class Edit:
-    """An edit of a text, and what it does. what: "out" (a word of the text) or "in" (a word of the query, at the end of
-    the text); score, rank: those of the edited text, run again as a text of its own."""
+    """An edit of a text, and what it does. what: "out" (a word of the text, or of a long one a phrase: `level`) or "in"
+    (a word of the query, at the end of the text); score, rank: those of the edited text, run again on its own."""
 
     what: str
     word: str
     text: str
     score: float
     rank: int
+    level: str = "word"
 
 
 @dataclass(frozen=True, eq=False)
 class Missed:
-    """Why a text has its rank. unanswered: words of the query, the least answered first; answers: (word, share less the
-    collection's mean share), in the query's order, () for a score that is not a cosine; edits: the best first."""
+    """Why a text has its rank."""
 
     ranked: Ranked
     text: str
-    unanswered: tuple[str, ...]
+    #: The kind of the score.
+    kind: str
+    #: (word of the query, what the text answers to it), in the query's order. Of a cosine, its share less the mean
+    #: share of the collection: they add up to this text's cosine less the mean cosine. Of any other score, what the
+    #: score loses without the word: these need not add up to it.
     answers: tuple[tuple[str, float], ...]
+    #: The best first.
     edits: tuple[Edit, ...]
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """The words of the query that the text does not answer: an answer of 0 or less. The least answered first."""
+        return tuple(word for word, value in sorted(self.answers, key=lambda one: one[1]) if value <= 0)
 
 
 def why_not_found(model: TextEncoder, ranking: Ranking, place: int, of_query: QueryWords | None = None) -> Missed:
@@ -47,32 +57,33 @@ def why_not_found(model: TextEncoder, ranking: Ranking, place: int, of_query: Qu
     Raises EncoderError for a place that the collection lacks.
     """
     ranked, text = ranking.of(place), ranking.collection.texts[place]
-    answers: tuple[tuple[str, float], ...] = ()
-    unanswered: tuple[str, ...] = ()
+    score = score_of(model, ranking.query, text, ranking.kind)
     if ranking.kind == "cosine":
         of_query = of_query or query_words(model, ranking)
-        unanswered = of_query.unanswered(place)
-        answers = tuple(zip(of_query.words, of_query.answers[:, place].tolist(), strict=True))
-    return Missed(ranked, text, unanswered, answers, _edits(model, ranking, place))
+        asked, answers = of_query.words, of_query.answers[:, place]
+    else:
+        asked, answers = score.sides[0].labels, ranked.score - score.without(0)
+    pairs = tuple(zip(asked, answers.tolist(), strict=True))
+    return Missed(ranked, text, ranking.kind, pairs, _edits(model, ranking, place, score))
 
 
-def _edits(model: TextEncoder, ranking: Ranking, place: int) -> tuple[Edit, ...]:
+def _edits(model: TextEncoder, ranking: Ranking, place: int, score: Score) -> tuple[Edit, ...]:
     """Each single edit, computed: the query's words that the text lacks, and the text's words that lower its score."""
     text = ranking.collection.texts[place]
     mine = words(model.tokenize(text, max_tokens=model.max_embed_tokens))
     own = {part.label.casefold() for part in mine}
     asked = words(model.tokenize(ranking.query, max_tokens=model.max_embed_tokens))
     lacking = dict.fromkeys(part.label for part in asked if part.label.casefold() not in own)
-    score = score_of(model, ranking.query, text, ranking.kind)
     side = score.sides[1]
     gains = score.without(1) - ranking.scores[place] if len(side) else np.zeros(0)
     tried = [side.parts[row] for row in np.argsort(-gains, kind="stable")[:MOST_TRIED]]
-    edits = [("in", word, f"{text.rstrip()} {word}") for word in lacking]
-    edits += [("out", part.label, _without(text, part.span, len(side.prompt))) for part in tried]
+    edits = [("in", word, f"{text.rstrip()} {word}", "word") for word in lacking]
+    edits += [("out", part.label, _without(text, part.span, len(side.prompt)), side.level) for part in tried]
     edits = [one for one in edits if one[2].strip()]
     scores = _scores(model, ranking, [one[2] for one in edits])
     found = [
-        Edit(*edit, score=score, rank=ranking.rank_of(score, place)) for edit, score in zip(edits, scores, strict=True)
+        Edit(what, label, edited, value, ranking.rank_of(value, place), level)
+        for (what, label, edited, level), value in zip(edits, scores, strict=True)
     ]
     return tuple(sorted(found, key=lambda one: -one.score))
 

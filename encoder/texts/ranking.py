@@ -117,11 +117,6 @@ class QueryWords:
         found: np.ndarray = self.shares - self.shares.mean(axis=1, keepdims=True)
         return found
 
-    def unanswered(self, place: int) -> tuple[str, ...]:
-        """The words that a text answers less than the mean text of the collection, the least answered first."""
-        order = np.argsort(self.answers[:, place], kind="stable")
-        return tuple(self.words[row] for row in order if self.answers[row, place] < 0)
-
 
 def query_words(model: TextEncoder, ranking: Ranking) -> QueryWords:
     """The shares of the query's words in all cosines. Raises EncoderError for a ranking by another score."""

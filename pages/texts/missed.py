@@ -32,21 +32,26 @@ def draw(subject: Subject) -> None:
         )
     left, right = st.columns(2)
     with left:
+        is_cosine = found.kind == "cosine"
+        value = "Share less the mean text’s" if is_cosine else f"{found.kind} lost without it"
         st.markdown("**What the text answers**")
         st.dataframe(
-            pd.DataFrame(found.answers, columns=["Word of the query", "Share less the mean text’s"]),
+            pd.DataFrame(found.answers, columns=["Word of the query", value]),
             hide_index=True,
-            column_config={"Share less the mean text’s": st.column_config.NumberColumn(format="%+.3f")},
+            column_config={value: st.column_config.NumberColumn(format="%+.3f")},
         )
-        difference = sum(value for _, value in found.answers)
-        st.caption(f"They add up to this text’s cosine minus the mean cosine of all texts: {number(difference)}.")
+        if is_cosine:
+            total = number(sum(share for _, share in found.answers))
+            st.caption(f"They add up to this text’s cosine minus the mean cosine of all texts: {total}.")
+        else:
+            st.caption(f"Each row is a run without this word. The rows do not add up to {found.kind}.")
     with right:
         st.markdown("**What would move it**")
         rows = [
             ("add" if one.what == "in" else "leave out", one.word, one.score, one.rank) for one in found.edits[:EDITS]
         ]
         st.dataframe(
-            pd.DataFrame(rows, columns=["Edit", "Word", "Score", "Rank"]),
+            pd.DataFrame(rows, columns=["Edit", "Words", "Score", "Rank"]),
             hide_index=True,
             column_config={"Score": st.column_config.NumberColumn(format="%.3f")},
         )

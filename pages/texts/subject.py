@@ -18,7 +18,7 @@ from pages.core.view import View
 from pages.texts.params import Params
 
 V = TypeVar("V")
-#: Up to so many texts are run with the query without being asked, for a score that is no cosine.
+#: Up to so many texts are run with the query without being asked, for a score other than the cosine.
 AT_ONCE = 200
 
 

@@ -42,6 +42,18 @@ def test_other_scores_rank_too(minilm: encoder.TextEncoder):
     assert found.scores == pytest.approx(expected, abs=1e-4)
     with pytest.raises(EncoderError, match="cosine"):
         texts.query_words(minilm, found)
+    missed = texts.why_not_found(minilm, found, 1)
+    asked = encoder.explain_score(minilm, QUERY, TICKETS[1], kind="MaxSim")
+    assert missed.answers == tuple((one.word, pytest.approx(one.effect, abs=1e-5)) for one in asked.words_a)
+    assert all(dict(missed.answers)[word] <= 0 for word in missed.unanswered)
+
+
+def test_a_long_text_is_edited_by_phrases(minilm: encoder.TextEncoder):
+    long = " ".join(f"The {word} of room {at} is new." for at, word in enumerate(["lamp", "chair", "door", "rug"] * 4))
+    found = texts.rank(minilm, QUERY, search.embed(minilm, [long, TICKETS[0]]))
+    levels = {one.what: one.level for one in texts.why_not_found(minilm, found, 0).edits}
+    assert levels == {"in": "word", "out": encoder.explain_score(minilm, QUERY, long).source.sides[1].level}
+    assert levels["out"] != "word"
 
 
 def test_the_querys_words_add_up_to_every_score(minilm: encoder.TextEncoder, ranking: texts.Ranking):
