@@ -63,6 +63,15 @@ def test_a_pair_is_published_with_its_map(tmp_path: Path) -> None:
     assert 'href="http://localhost:8501/texts?' in written
 
 
+def test_a_long_pair_is_published_word_by_word_where_its_link_asks_for_it(tmp_path: Path) -> None:
+    words = " ".join(f"lamp{number}" for number in range(70))
+    link = f"texts?text=A+cat&similar_to={words.replace(' ', '+')}&model=minilm"
+    publish([link, f"{link}&each_word=1"], tmp_path, "cpu")
+    phrases, each = ((tmp_path / f"0{n}-texts.html").read_text(encoding="utf-8") for n in (1, 2))
+    assert ("each_word=True" in phrases, "each_word=True" in each) == (False, True)
+    assert (">lamp5<" in phrases, ">lamp5<" in each) == (False, True), "rows of words, not of phrases"
+
+
 def test_the_link_of_a_page_opens_the_same_view_in_the_app() -> None:
     view = read_view(LINK)
     assert read_view(view.address) == view
@@ -82,6 +91,7 @@ def test_the_link_of_a_page_opens_the_same_view_in_the_app() -> None:
     [
         ("training?text=a", "model, heads, texts"),
         ("similarity?text=a&model=twin-pre", "similar_to"),
+        ("texts?text=a&similar_to=b&each_word=2&model=twin-pre", "0 or 1"),
         ("heads?layer=2", "no text"),
         ("heads?text=a&model=twin-pre&layer=two", "whole number"),
         ("heads?text=a&model=twin-pre&layer=9", "9"),

@@ -27,6 +27,8 @@ PAGES = {"model": "The model at work", "heads": "Heads", "texts": "Texts"}
 VIEWS = ("map", "lines", "text")
 #: The query, and the text that it is compared with, of the page Texts in a link; the former name of this page.
 QUERY, SECOND, FORMER = "query", "similar_to", "similarity"
+#: "1" in such a link: words where a long text has phrases otherwise.
+EACH_WORD = "each_word"
 #: What the list of the folder's files calls it.
 KIND = "a set of published pages"
 
@@ -47,6 +49,8 @@ def read_view(link: str) -> Link:
         raise EncoderError(f"{quoted(link)} has one text: copy the link with both, or write {SECOND}=...")
     if view.page == "heads" and (kind := view.own.get("view", "map")) not in VIEWS:
         raise EncoderError(f"view={quoted(kind)} is unknown: choose {', '.join(VIEWS)}.")
+    if (given := view.own.get(EACH_WORD, "0")) not in ("0", "1"):
+        raise EncoderError(f"{EACH_WORD}={quoted(given)}: choose 0 or 1.")
     return view
 
 
@@ -98,7 +102,8 @@ def _page(view: Link, model: TextEncoder) -> str:
 def _pair(view: Link, model: TextEncoder) -> str:
     """The report of two texts."""
     pair = view.own.get(QUERY) or view.run.text, view.own[SECOND]
-    return why.page(model, view.run.model, explain_score(model, *pair), pair, link=view.address)
+    found = explain_score(model, *pair, each_word=view.own.get(EACH_WORD) == "1")
+    return why.page(model, view.run.model, found, pair, link=view.address)
 
 
 def _index(files: Mapping[str, Link]) -> str:
