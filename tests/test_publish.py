@@ -63,6 +63,7 @@ def test_a_pair_is_published_with_its_map(tmp_path: Path) -> None:
     assert 'href="http://localhost:8501/texts?' in written
 
 
+@pytest.mark.slow("the same explanation through a link")
 def test_a_long_pair_is_published_word_by_word_where_its_link_asks_for_it(tmp_path: Path) -> None:
     words = " ".join(f"lamp{number}" for number in range(70))
     link = f"texts?text=A+cat&similar_to={words.replace(' ', '+')}&model=minilm"
