@@ -71,6 +71,8 @@ class Candidate:
     faults: Faults
     pipeline: Pipeline
     distance: float = float("inf")
+    #: As of a Verdict; such a candidate's distance is 1 minus it.
+    correlation: float | None = None
 
 
 Work = Generator[Step, None, Verdict]
@@ -379,7 +381,7 @@ class _Search:
         size = np.linalg.norm(simulated - without) / max(float(np.linalg.norm(self.theirs - without)), 1e-12)
         if shared < max(SHARED, DEVIATIONS / self.theirs.size**0.5) or not SIZES[0] <= size <= SIZES[1]:
             return []
-        return [dataclasses.replace(candidate, distance=1.0 - shared)]
+        return [dataclasses.replace(candidate, distance=1.0 - shared, correlation=shared)]
 
     # --- running ------------------------------------------------------------------------------------------------------
 
@@ -526,6 +528,7 @@ class _Search:
             verdict=kind,  # type: ignore[arg-type]
             difference=float("inf") if explained is None else comparing.largest(explained, self.theirs),
             difference_without=comparing.largest(self.right, self.theirs),
+            correlation=None if candidate is None else candidate.correlation,
             faults=tuple(sorted(faults, key=lambda one: STAGES.index(one.stage))),
             alternatives=alternatives,
             excluded=tuple(name for name in self.excluded if name not in {one.name for one in faults}),

@@ -25,6 +25,9 @@ class Verdict:
     difference: float
     #: The largest difference without them.
     difference_without: float
+    #: Of rounding, which other kernels do differently step by step: the correlation of the other program's differences
+    #: from the unrounded vectors with those of this rounding; None for faults that give the vectors themselves.
+    correlation: float | None = None
     #: The faults that give the vectors.
     faults: tuple[Fault, ...] = ()
     #: Other faults that give the same vectors of these texts.
@@ -76,6 +79,7 @@ class Verdict:
             "faults": [one.about() for one in self.faults],
             "difference": _number(self.difference),
             "difference_without": _number(self.difference_without),
+            "correlation": self.correlation,
             "alternatives": [[one.about() for one in faults] for faults in self.alternatives],
             "excluded": list(self.excluded),
             "nearest": nearest,
@@ -104,10 +108,14 @@ def _size(value: float) -> str:
 def _of_fault(one: Verdict) -> list[str]:
     lines = [" ".join(fault.sentence for fault in one.faults)]
     what = "this fault" if len(one.faults) == 1 else "these faults together"
-    lines.append(
-        f"With {what} this model gives your vectors: largest difference: {_size(one.difference)}, without: "
-        f"{_size(one.difference_without)}."
-    )
+    sizes = f"largest difference: {_size(one.difference)}, without: {_size(one.difference_without)}"
+    if one.correlation is None:
+        lines.append(f"With {what} this model gives your vectors: {sizes}.")
+    else:
+        lines.append(
+            f"The errors of your vectors have a correlation of {one.correlation:.2f} with those of this rounding; "
+            f"kernels differ in its last steps ({sizes})."
+        )
     for faults in one.alternatives:
         lines.append(f"These texts cannot exclude another cause: {' '.join(fault.sentence for fault in faults)}")
     if one.alternatives and one.next_texts:

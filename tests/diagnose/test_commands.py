@@ -16,8 +16,8 @@ from tests.diagnose.test_endpoint import reply, serving
 
 TEXTS = ["A cat sat on the mat.", "two words", "A dog ran very fast through the old town.", "café"]
 KEYS = {
-    "verdict", "faults", "difference", "difference_without", "alternatives", "excluded", "nearest", "next_texts",
-    "fingerprint",
+    "verdict", "faults", "difference", "difference_without", "correlation", "alternatives", "excluded", "nearest",
+    "next_texts", "fingerprint",
 }  # fmt: skip
 
 

@@ -121,7 +121,8 @@ class VectorDiagnosis:
             " ".join(found.said.splitlines()[: 2 if found.faults else 1]),  # the cause and its evidence
             _explanations(about),
             {"difference": "largest difference of one number of a vector, with these faults; without a unit"}
-            | {"difference_without": "the same without faults"},
+            | {"difference_without": "the same without faults"}
+            | {"correlation": "of the errors of these vectors and of the named rounding, -1 to 1"},
             "Only faults of `encoderscope faults` are tried. These texts show only what they contain: causes that give "
             "the same vectors are alternatives, and nearest is not a finding.",
             {name: about[name] for name in ("excluded", "next_texts", "fingerprint")}
@@ -134,7 +135,7 @@ class VectorDiagnosis:
 
 def _explanations(about: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A row for what explains the vectors, for each alternative, and for what came nearest, as `--json` has them."""
-    names = ("verdict", "faults", "difference", "difference_without")
+    names = ("verdict", "faults", "difference", "difference_without", "correlation")
     rows = [{name: about[name] for name in names}]
     rows += [{"verdict": "alternative", "faults": faults} for faults in about["alternatives"]]
     return rows + [{"verdict": "nearest", **one} for one in [about["nearest"]] if one]

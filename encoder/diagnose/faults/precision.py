@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import torch
@@ -16,6 +18,31 @@ from encoder.inputs.layout import InputKind
 
 #: The largest relative difference of vectors that a number type explains.
 TOLERANCES = {"float32": 1e-4, "float16": 4e-3, "bfloat16": 5e-2, "int8": 3e-1}
+#: Fewer levels keep sums of products within 16 bits, and some processors have only these.
+SEVEN_BITS = 127
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How a program stores numbers in 8 bits: matrices of weights, activations, and tables of embeddings."""
+
+    #: For weights around 0, to this many steps each way; None: from the lowest to the highest, in 255 steps.
+    steps: float | None = 127.0
+    #: One scale for each output of a matrix.
+    per_channel: bool = False
+    #: Steps from the lowest to the highest activation.
+    activations: int = 255
+    #: Whether tables of embeddings are rounded, too.
+    embeddings: bool = True
+
+
+#: Kind -> its grid: three of ONNX Runtime's `quantize_dynamic`, and `quantize_dynamic` of torch.
+GRIDS = {
+    "int8": Grid(),
+    "int8 per channel": Grid(per_channel=True),
+    "uint8": Grid(steps=None),
+    "int8 by torch": Grid(steps=127.5, activations=SEVEN_BITS, embeddings=False),
+}
 #: What is rounded: every number, the weights only, or the finished vectors.
 Of = Literal["computation", "weights", "vectors"]
 
@@ -39,10 +66,10 @@ class Precision(Fault):
 
     @classmethod
     def candidates(cls, pipeline: Pipeline, clues: Clues) -> Iterable[Self]:
-        computed = [cls(kind, "computation") for kind in ("bfloat16", "float16", "int8", "int8 per channel")]
+        computed = [cls(kind, "computation") for kind in ("bfloat16", "float16", *GRIDS)]
         return [
             *(cls(kind, "vectors") for kind in ("float16", "bfloat16", "int8")),
-            *(cls(kind, "weights") for kind in ("bfloat16", "float16", "int8", "int8 per channel")),
+            *(cls(kind, "weights") for kind in ("bfloat16", "float16", *GRIDS)),
             *computed,
         ]
 
@@ -63,37 +90,28 @@ class Precision(Fault):
         refuse_unless(front.precision == "float32", "rounds numbers")
         kind = f"{self.kind} of {self.of}"
         changed = pipeline.with_front(encoder=rounded_module(front.encoder, self.kind, self.of), precision=kind)
-        if self.kind.startswith("int8") and front.batch is None:  # the scale of activations depends on the batch
-            changed = changed.with_front(batch=1)
         end = pipeline.end
-        if self.kind.startswith("int8"):
-            return changed
+        if self.kind in GRIDS:  # the scale of activations depends on the batch
+            return changed if front.batch is not None else changed.with_front(batch=1)
         dense = tuple(rounded_module(one, self.kind, self.of) for one in end.dense)
         attention = None if end.attention is None else rounded_module(end.attention, self.kind, self.of)
         return changed.with_end(dense=dense, attention=attention)
 
     def _said(self, parameters: dict[str, Any]) -> str:
         what = {"computation": "all numbers", "weights": "the weights", "vectors": "the finished vectors"}[self.of]
-        return self.said.format(of=what, kind=self.kind)
+        return self.said.format(of=what, kind=self.kind.replace("by torch", "as torch does"))
 
 
 def tolerance_of(kind: str) -> float:
     """The relative difference that a number type explains."""
-    return TOLERANCES[kind.split(" ")[0]]
+    return TOLERANCES["int8" if kind in GRIDS else kind]
 
 
 def rounded_module(module: Any, kind: str, of: Of) -> Any:
     """A copy of a module whose weights, and with "computation" whose arithmetic, are of a coarser type."""
     made = copy.deepcopy(module)
-    if kind.startswith("int8"):
-        for part in made.modules():
-            if isinstance(part, nn.Linear):
-                part.weight.data = quantised(part.weight.data, per_channel="channel" in kind)
-                if of == "computation":
-                    part.register_forward_pre_hook(_with_quantised_input)
-            elif isinstance(part, nn.Embedding):
-                part.weight.data = quantised(part.weight.data, per_channel=False, signed=False)
-        return made
+    if kind in GRIDS:
+        return _on_grid(made, GRIDS[kind], of)
     number_type = getattr(torch, kind)
     if of == "computation":
         return made.to(number_type)
@@ -102,25 +120,34 @@ def rounded_module(module: Any, kind: str, of: Of) -> Any:
     return made
 
 
-def quantised(weight: Tensor, *, per_channel: bool, signed: bool = True) -> Tensor:
-    """A matrix [out, in] as 8-bit whole numbers x scale, with one scale in all or one for each row.
+def _on_grid(module: Any, grid: Grid, of: Of) -> Any:
+    for part in module.modules():
+        if isinstance(part, nn.Linear):
+            part.weight.data = quantised(part.weight.data, grid)
+            if of == "computation":
+                part.register_forward_pre_hook(partial(_with_quantised_input, grid.activations))
+        elif isinstance(part, nn.Embedding) and grid.embeddings:
+            part.weight.data = _between(part.weight.data, 255)
+    return module
 
-    signed: symmetric around 0, to 127; otherwise 0 to 255 with a whole zero point, as ONNX Runtime has activations.
-    """
-    if not signed:
-        return _quantised_asymmetric(weight)
-    top = weight.abs().amax(dim=-1, keepdim=True) if per_channel else weight.abs().amax()
-    scale = (top / 127).clamp(min=1e-12)
-    return (weight / scale).round().clamp(-127, 127) * scale
+
+def quantised(weight: Tensor, grid: Grid) -> Tensor:
+    """A matrix [out, in] as 8-bit whole numbers x scale, with one scale in all or one for each row."""
+    if grid.steps is None:
+        return _between(weight, 255)
+    top = weight.abs().amax(dim=-1, keepdim=True) if grid.per_channel else weight.abs().amax()
+    scale = (top / grid.steps).clamp(min=1e-12)
+    return (weight / scale).round().clamp(-math.ceil(grid.steps), 127) * scale
 
 
-def _quantised_asymmetric(x: Tensor) -> Tensor:
+def _between(x: Tensor, steps: int) -> Tensor:
+    """Numbers in equal steps from the lowest to the highest, where 0 is whole."""
     low, high = x.amin().clamp(max=0), x.amax().clamp(min=0)
-    scale = ((high - low) / 255).clamp(min=1e-12)
+    scale = ((high - low) / steps).clamp(min=1e-12)
     zero = (-low / scale).round()
-    return ((x / scale).round() + zero).clamp(0, 255).sub(zero) * scale
+    return ((x / scale).round() + zero).clamp(0, steps).sub(zero) * scale
 
 
-def _with_quantised_input(_: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Activations as 8-bit whole numbers, with the scale of what is given (dynamic quantisation)."""
-    return (_quantised_asymmetric(given[0]), *given[1:])
+def _with_quantised_input(steps: int, _: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Activations as whole numbers, with the scale of what is given (dynamic quantisation)."""
+    return (_between(given[0], steps), *given[1:])
