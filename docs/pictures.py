@@ -5,6 +5,7 @@ which a person types a sentence, clicks a head, clicks a cell and moves the norm
 """
 
 import io
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,15 +48,17 @@ POINTER = """() => {
 }"""
 
 
-#: Numbers on the picture of reading.md, in its order: the names of the picture's parts.
-MARKED = ("Tokens", "Embedding", "K", "V", "Weights", "Q", "z", "W", "+", "Norm", "Neurons", "Vector")
+#: Rows of the table in reading.md -> the key of the part's button in encoder/drawing/model_glyphs.js. The band has none.
+MARKED = {
+    "Tokens": "ids", "Embedding": "embedding", "K": "k", "V": "v", "Weights": "softmax", "Q": "q", "z": "mixing", "W_O": "heads",
+    "+": "add-attention", "LayerNorm": "norm-attention", "Feed-forward": "ffn", "Vector": "output",
+}  # fmt: skip
 MARK = """names => {
-  const chips = [...document.querySelectorAll(".enc-model-chips > *")];
+  const chips = document.querySelector(".enc-model-chips");
   document.querySelector(".enc-model-heads").style.visibility = "hidden";
   const bands = document.querySelector(".enc-model-bands").getBoundingClientRect();
   const places = names.map((name, index) => {
-    const pattern = name === "W" ? /^W.$/ : new RegExp(`^[${name[0]}]${name.slice(1)}$`);
-    const box = chips.find((chip) => pattern.test(chip.textContent.trim())).getBoundingClientRect();
+    const box = chips.querySelector(`[data-key="${name}"]`).getBoundingClientRect();
     return [box.left + box.width / 2, bands.bottom + 36 + 24 * (index % 2)];
   });
   places.push([bands.left + 40, bands.top + bands.height / 2]);
@@ -70,8 +73,16 @@ MARK = """names => {
 }"""
 
 
+def with_weight(text: str) -> str:
+    """reading.md with the weight of the selected cell of its picture."""
+    weight = encoder.load("minilm").trace(SENTENCE).attention(LAYER, HEAD)[QUERY, KEY].item()
+    return re.sub(r"A weight of [\d.]+\d", f"A weight of {weight:.2f}", text)
+
+
 def main() -> None:
-    """Make all pictures."""
+    """Make all pictures, and write the number that a text quotes of one."""
+    reading_text = HERE / "reading.md"
+    reading_text.write_text(with_weight(reading_text.read_text(encoding="utf-8")), encoding="utf-8")
     with app() as served, chromium() as browser:
         for scheme in ("light", "dark"):
             still(browser, served.url, scheme)
@@ -123,7 +134,7 @@ def reading(browser: Any) -> None:
         page.goto(file.as_uri())
         page.locator(".enc-model-chips > *").first.wait_for()
         page.wait_for_timeout(1500)
-        page.evaluate(MARK, list(MARKED))
+        page.evaluate(MARK, list(MARKED.values()))
         box = page.locator(".enc-model-row").bounding_box()
         assert box is not None
         shown = page.screenshot(full_page=True, clip=box | {"height": box["height"] + 44})

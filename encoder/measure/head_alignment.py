@@ -100,18 +100,19 @@ def _best_offset(queries: list[int], truth: np.ndarray) -> tuple[int, float]:
 
 
 def read_pairs(given: str | bytes | Path, trace: Trace) -> list[Pair]:
-    """Pairs of a CSV: its content, or the path of a file. Each row has a query and a key, with or without a heading.
+    """Pairs of a CSV: the path of a file, or its content as bytes. Each row has a query and a key, with or without a heading.
 
     A token is its number from 0, or its text where that occurs once in the input. Raises EncoderError, which names the
     line.
     """
-    if isinstance(given, Path):
-        path = given
+    if isinstance(given, bytes):
+        content = given
+    else:
+        path = Path(given)
         try:
-            given = read_regular(path, MOST_BYTES)
+            content = read_regular(path, MOST_BYTES)
         except OSError as error:
             raise EncoderError(f"{path.name} cannot be read ({error.strerror}): specify a CSV file.") from None
-    content = given if isinstance(given, bytes) else given.encode("utf-8", "replace")
     limits = rows.Limits(file_bytes=MOST_BYTES, texts=MOST_PAIRS)
     pairs: list[Pair] = []
     for row in rows.read(content, "The alignment.csv", labels=(("key",),), limits=limits):

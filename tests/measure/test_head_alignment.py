@@ -53,7 +53,7 @@ def test_the_example_of_the_docs_scores_a_model(capsys: pytest.CaptureFixture[st
     example = ROOT / "docs" / "alignment.csv"
     trace = encoder.load("minilm", device="cpu").trace(FIRST_SENTENCE)
     pairs = read_pairs(example, trace)
-    assert pairs == read_pairs(EXAMPLE_PAIRS, trace)
+    assert pairs == read_pairs(EXAMPLE_PAIRS.encode(), trace)
     assert [trace.labels[place] for place in pairs[0]] == ["it", "animal"]
     found = score_heads(trace, pairs)
     layer, head = found.best
@@ -87,7 +87,7 @@ def test_the_example_of_the_docs_scores_a_model(capsys: pytest.CaptureFixture[st
 def test_pairs_that_are_wrong_are_named(given: str, word: str):
     trace = trace_of([0] * 6)
     with pytest.raises(EncoderError, match=word):
-        score_heads(trace, read_pairs(given, trace))
+        score_heads(trace, read_pairs(given.encode(), trace))
 
 
 def test_forms_of_a_file(tmp_path: Path):
@@ -99,4 +99,4 @@ def test_forms_of_a_file(tmp_path: Path):
         read_pairs(tmp_path / "none.csv", trace)
     twice = encoder.attentions(torch.full((1, 1, 3, 3), 1 / 3), ["a", "b", "a"])
     with pytest.raises(EncoderError, match="2 times"):
-        read_pairs("a,b", twice)
+        read_pairs(b"a,b", twice)

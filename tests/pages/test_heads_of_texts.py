@@ -44,7 +44,7 @@ def test_answers(checkpoint: Callable, monkeypatch: pytest.MonkeyPatch):
 def test_an_alignment():
     model = encoder.load("minilm", device="cpu")
     trace = model.trace(FIRST_SENTENCE)
-    scores = score_heads(trace, read_pairs(EXAMPLE_PAIRS, trace))
+    scores = score_heads(trace, read_pairs(EXAMPLE_PAIRS.encode(), trace))
     layer, head = scores.best
     app = visit("heads", all_heads="align")
     assert_well(app)

@@ -26,7 +26,7 @@ def draw(view: View) -> Export | None:
         )
     found: AlignmentScores | None = None
     with right, errors_said(st.info, icon=":material/edit:"):
-        pairs = tuple(read_pairs(typed, view.trace))
+        pairs = tuple(read_pairs(typed.encode("utf-8", "replace"), view.trace))
         found = view.derived(("alignment", pairs), lambda trace: score_heads(trace, pairs))
         _show(view, found)
     if found is None:
