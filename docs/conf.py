@@ -17,7 +17,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 import encoder  # noqa: E402
-from docs import families, faults, licences, pictures  # noqa: E402
+from docs import families, faults, keys, licences, pictures  # noqa: E402
 
 project, author, copyright = "Encoderscope", "The Encoderscope authors", "The Encoderscope authors"
 version = release = encoder.__version__
@@ -43,6 +43,8 @@ API = """# The Python interface
 Generated from the docstrings; [What stays](../stable.md) says which names are stable. Shapes: L layers, H heads,
 T tokens, D width, K width of a head, F width of the feed-forward layer.
 """
+#: README's links begin with the repository's address, since a package index shows it, too.
+HERE_AT_HOME = re.compile(r"https://(?:github|raw\.githubusercontent)\.com/[\w-]+/encoderscope/(?:blob/)?main/")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)]*)?\)")
 
 
@@ -89,7 +91,7 @@ def read(app: Any, name: str, source: list[str]) -> None:
     text = re.sub(
         r"<picture>.*?</picture>", "![All heads, and one of them](docs/heads-light.png)", source[0], flags=re.S
     )
-    source[0] = LINK.sub(link, text)
+    source[0] = LINK.sub(link, HERE_AT_HOME.sub("", text))
 
 
 def plain(app: Any, what: str, name: str, value: object, options: Any, lines: list[str]) -> None:
@@ -110,7 +112,7 @@ def setup(app: Any) -> None:
     GENERATED.mkdir(exist_ok=True)
     made = {name: file.read_text(encoding="utf-8") for name, file in TEXTS.items()}
     made |= {"api": api(), "pages": pictures.text("../pages"), "licences": licences.text(), "families": families.text()}
-    made["faults"] = faults.text()
+    made |= {"faults": faults.text(), "keys": keys.text()}
     for name, text in made.items():
         (GENERATED / f"{name}.md").write_text(text, encoding="utf-8")
     app.connect("source-read", read)

@@ -1,24 +1,14 @@
-"""`python -m docs.keys` writes the table of keys into docs/models.md."""
-
-from pathlib import Path
+"""The keys of a folder's files and what happens with each: a page of `make docs`."""
 
 from encoder.checkpoints.keys import keys
 
-FILE = Path(__file__).with_name("models.md")
-BEGIN, END = "<!-- keys -->", "<!-- end of keys -->"
+HEADING = """# Keys of a folder
+
+The reader decides key by key, as transformers 5 and sentence-transformers 6 do: it follows a key, names it in
+`model.notes`, refuses the folder, or the key has no effect."""
 
 
-def table() -> str:
-    """The keys of a folder's files as Markdown, a row for each."""
+def text() -> str:
+    """The keys as Markdown, a row for each."""
     rows = [f"| `{key.file}` | `{key.name}` | {key.decision} | {key.remark} |" for key in keys()]
-    return "\n".join(["| file | key | decision | remark |", "|---|---|---|---|", *rows])
-
-
-def written(text: str) -> str:
-    """The document with the table of today."""
-    before, _, rest = text.partition(BEGIN)
-    return f"{before}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}"
-
-
-if __name__ == "__main__":
-    FILE.write_text(written(FILE.read_text(encoding="utf-8")), encoding="utf-8")
+    return "\n".join([HEADING, "", "| file | key | decision | remark |", "|---|---|---|---|", *rows]) + "\n"

@@ -48,10 +48,10 @@ POINTER = """() => {
 }"""
 
 
-#: Rows of the table in reading.md -> the key of the part's button in encoder/drawing/model_glyphs.js. The band has none.
+#: Rows of the table in reading.md -> the key of the part's button in model_glyphs.js. The band has none.
 MARKED = {
-    "Tokens": "ids", "Embedding": "embedding", "K": "k", "V": "v", "Weights": "softmax", "Q": "q", "z": "mixing", "W_O": "heads",
-    "+": "add-attention", "LayerNorm": "norm-attention", "Feed-forward": "ffn", "Vector": "output",
+    "Tokens": "ids", "Embedding": "embedding", "K": "k", "V": "v", "Weights": "softmax", "Q": "q", "z": "mixing",
+    "W_O": "heads", "+": "add-attention", "LayerNorm": "norm-attention", "Feed-forward": "ffn", "Vector": "output",
 }  # fmt: skip
 MARK = """names => {
   const chips = document.querySelector(".enc-model-chips");

@@ -100,10 +100,10 @@ def _best_offset(queries: list[int], truth: np.ndarray) -> tuple[int, float]:
 
 
 def read_pairs(given: str | bytes | Path, trace: Trace) -> list[Pair]:
-    """Pairs of a CSV: the path of a file, or its content as bytes. Each row has a query and a key, with or without a heading.
+    """Pairs of a CSV: the path of a file, or its content as bytes.
 
-    A token is its number from 0, or its text where that occurs once in the input. Raises EncoderError, which names the
-    line.
+    Each row has a query and a key, with or without a heading. A token is its number from 0, or its text where that
+    occurs once in the input. Raises EncoderError, which names the line.
     """
     if isinstance(given, bytes):
         content = given
