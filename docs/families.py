@@ -1,7 +1,31 @@
 """The families of checkpoints, their mechanisms and their difference from transformers: a page of `make docs`."""
 
+import json
+from pathlib import Path
+
 from encoder.checkpoints.families import JOINTS
 from encoder.checkpoints.measured_parity import REFUSED, measured
+
+
+#: Family -> time of a plain forward pass, where that of transformers is 1. `python -m benchmarks --only families` measures.
+TIMES = Path(__file__).parents[1] / "benchmarks/results/measured-families.json"
+
+
+def _times() -> list[str]:
+    found = json.loads(TIMES.read_text(encoding="utf-8"))
+    return [
+        "",
+        "## Times",
+        "",
+        f"The plain forward pass, where that of transformers {found['transformers']} takes 1: random weights, 3 layers of "
+        "width 384, 512 tokens; processor time of one thread, so the second digit is uncertain.",
+        "",
+        "| family | ratio |",
+        "|---|---|",
+        *(f"| {family} | {ratio:.2f} |" for family, ratio in found["ratios"].items()),
+        "",
+        "## Refused",
+    ]
 
 
 def text() -> str:
@@ -33,6 +57,7 @@ def text() -> str:
     for one in found.decoders:
         both = (", ".join(f"{figure:.0e}" for figure in figures) for figures in (one.float64, one.float32))
         lines.append(f"| {one.family} | {one.model_type} | {' | '.join(both)} | {one.equal} of {one.outputs} |")
+    lines += _times()
     lines += ["", "Refused, with the mechanism that is missing:", "", "| model_type | missing |", "|---|---|"]
     lines += [f"| {name} | {missing} |" for name, missing in REFUSED.items()]
     return "\n".join(lines)
