@@ -17,7 +17,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 import encoder  # noqa: E402
-from docs import families, faults, keys, licences, limits, pictures  # noqa: E402
+from docs import commands, families, faults, keys, licences, limits, pictures, questions  # noqa: E402
 
 project, author, copyright = "Encoderscope", "The Encoderscope authors", "The Encoderscope authors"
 version = release = encoder.__version__
@@ -112,7 +112,8 @@ def setup(app: Any) -> None:
     GENERATED.mkdir(exist_ok=True)
     made = {name: file.read_text(encoding="utf-8") for name, file in TEXTS.items()}
     made |= {"api": api(), "pages": pictures.text("../pages"), "licences": licences.text(), "families": families.text()}
-    made |= {"faults": faults.text(), "keys": keys.text(), "limits": limits.text()}
+    made |= {"faults": faults.text(), "keys": keys.text(), "limits": limits.text(), "commands": commands.text()}
+    made["questions"] = questions.text()
     for name, text in made.items():
         (GENERATED / f"{name}.md").write_text(text, encoding="utf-8")
     app.connect("source-read", read)

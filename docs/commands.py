@@ -1,0 +1,32 @@
+"""Every command with its options: a page of `make docs`, from the table that the command line is made of."""
+
+import argparse
+import re
+
+from encoder.cli import main
+from encoder.cli.command import Command, Option
+
+HEADING = """# Every command
+
+As `encoderscope COMMAND --help` says it; [From a shell](../command-line.md) has the grammar that all share."""
+
+
+def _plain(text: str) -> str:
+    """One line of a table."""
+    return " ".join(re.sub(r"%\((\w+)\)s", r"\1", text).replace("%%", "%").split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _option(one: Option) -> str:
+    return f"| {', '.join(f'`{flag}`' for flag in one.flags)} | {_plain(str(one.settings.get('help') or ''))} |"
+
+
+def _command(name: str, command: Command) -> list[str]:
+    shown = [one for one in command.options if one.flags and one.settings.get("help") is not argparse.SUPPRESS]
+    lines = ["", f"## encoderscope {name}", "", _plain(command.help).capitalize() + ".", ""]
+    lines += ["```sh", f"encoderscope {command.example}", "```"] if command.example else []
+    return [*lines, "", "| option | effect |", "|---|---|", *map(_option, shown)] if shown else lines
+
+
+def text() -> str:
+    """Every command as Markdown."""
+    return "\n".join([HEADING, *(line for name, one in main.COMMANDS.items() for line in _command(name, one))]) + "\n"
