@@ -13,7 +13,11 @@ As `encoderscope COMMAND --help` says it; [From a shell](../command-line.md) has
 
 def _plain(text: str) -> str:
     """One line of a table."""
-    return " ".join(re.sub(r"%\((\w+)\)s", r"\1", text).replace("%%", "%").split()).replace("|", "\\|").replace("<", "&lt;")
+    return (
+        " ".join(re.sub(r"%\((\w+)\)s", r"\1", text).replace("%%", "%").split())
+        .replace("|", "\\|")
+        .replace("<", "&lt;")
+    )
 
 
 def _option(one: Option) -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 from encoder.checkpoints.families import JOINTS
 from encoder.checkpoints.measured_parity import REFUSED, measured
 
-
 #: Family -> time of a plain forward pass, where that of transformers is 1. `python -m benchmarks --only families` measures.
 TIMES = Path(__file__).parents[1] / "benchmarks/results/measured-families.json"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from encoder.cli import main
 from docs import limits as limits_page
+from encoder.cli import main
 from encoder.cli.command import Parser
 from pages.base.access import limits
 from pages.components import assets

@@ -77,6 +77,8 @@ def resolve(node: ast.expr) -> tuple[Any, ...] | None:
 
 def unknown(span: str) -> list[str]:
     """The names and arguments of a span of Python that do not exist."""
+    if "/" in span and "(" not in span:  # a path
+        return []
     if re.fullmatch(r"[\w.-]+\.(py|md|csv|json|jsonl|toml|yml|txt|npy|npz|html|png|parquet|safetensors)", span):
         return []
     try:

@@ -67,6 +67,7 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert citation["version"] == encoder.__version__
     assert f"## [{encoder.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"encoderscope-{encoder.__version__}-" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"version = {{{encoder.__version__}}}" in (ROOT / "docs/citing.md").read_text(encoding="utf-8")
     minor = ".".join(encoder.__version__.split(".")[:2])
     assert f"| {minor} | yes |" in (ROOT / ".github/SECURITY.md").read_text(encoding="utf-8")
     assert tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["license"] == "MIT"
