@@ -6,7 +6,7 @@ from pathlib import Path
 from encoder.checkpoints.families import JOINTS
 from encoder.checkpoints.measured_parity import REFUSED, measured
 
-#: Family -> time of a plain forward pass, where that of transformers is 1. `python -m benchmarks --only families` measures.
+#: Family -> time of a plain forward pass, where that of transformers is 1: `python -m benchmarks --only families`.
 TIMES = Path(__file__).parents[1] / "benchmarks/results/measured-families.json"
 
 
@@ -16,8 +16,8 @@ def _times() -> list[str]:
         "",
         "## Times",
         "",
-        f"The plain forward pass, where that of transformers {found['transformers']} takes 1: random weights, 3 layers of "
-        "width 384, 512 tokens; processor time of one thread, so the second digit is uncertain.",
+        f"The plain forward pass, where that of transformers {found['transformers']} takes 1: random weights, 3 layers "
+        "of width 384, 512 tokens; processor time of one thread, so the second digit is uncertain.",
         "",
         "| family | ratio |",
         "|---|---|",

@@ -32,6 +32,26 @@ LARGEST_BYTES = 1_500_000
 VIEWS = {
     "lessons": "?lesson=03-one-weight-by-hand&lesson_step=3",
 }
+#: What a new visitor may try on each page.
+TRY = {
+    "model": "Press Play, then click Q: the arithmetic of one query opens.",
+    "heads": "Click a small map, then a cell of the large one.",
+    "contribution": "Compare the map with that of the same head on Heads.",
+    "positions": "Find the word whose vector changes most in another order.",
+    "feed_forward": "Select another token, and see which neurons are active now.",
+    "interventions": "Click the darkest cell: the head whose loss changes the vector most.",
+    "pre_post": "Choose a twin: both placements were trained.",
+    "norms": "Select a cell: the token before and after one LayerNorm.",
+    "training": "Press Train, and watch which placement learns first.",
+    "predict": "Click another word to hide it.",
+    "texts": "Type a query, and see which of its words make the score.",
+    "diagnose": "Read the example: the fault of a program that pools another way.",
+    "probes": "Train the probes, and compare with the control accuracy.",
+    "lessons": "Open lesson 3, and compute one attention weight.",
+    "classroom": "Open a room, and join it with your phone.",
+    "by_hand": "Open “Spot the mistakes”, and find the wrong numbers.",
+    "glossary": "Search a word that a page underlines.",
+}
 #: The pictures of the list: width in pixels, and WebP's quality.
 PAGE_WIDTH, PAGE_QUALITY = 960, 60
 PICTURES = HERE / "pages"
@@ -158,10 +178,17 @@ def page_picture(browser: Any, url: str, folder: str) -> None:
 
 
 def text(pictures: str) -> str:
-    """The list of pages of `make docs`, each with its question and its picture. pictures: their folder."""
+    """The list of pages of `make docs`, each with its question, what to try and its picture. pictures: their folder."""
     lines = ["# The pages", "", "Each page as it opens on a laptop."]
     for folder, (title, what) in rooms().items():
-        lines += ["", f"## {title}", "", what, "", f"![The page “{title}”]({pictures}/{folder}.webp)"]
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            f"{what} Try: {TRY[folder]}",
+            "",
+            f"![The page “{title}”]({pictures}/{folder}.webp)",
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -20,6 +20,7 @@ from tests.conftest import ROOT
 def test_every_page_is_listed_with_a_picture() -> None:
     listed = re.findall(r"\((.*?)/(\w+)\.webp\)", pictures.text("../pages"))
     assert listed == [("../pages", name) for name in rooms()]
+    assert list(pictures.TRY) == list(rooms())
     assert {file.stem for file in pictures.PICTURES.glob("*.webp")} == set(rooms())
 
 
