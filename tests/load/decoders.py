@@ -60,6 +60,7 @@ ALONE = {
         ("gptj", f"GPTJ{LM}", {}),
         ("gpt_neo", f"GPTNeo{LM}", {}),
         ("mpt", f"Mpt{LM}", {}),
+        ("granite", f"Granite{LM}", {}),
     )
     for base in [name.split(",")[0]]
     for title, kind in [(TEXTS[base].title, TEXTS[base].kind)]

@@ -204,6 +204,15 @@ LLAMA3 = {
     "original_max_position_embeddings": 64,
 }
 GEMMA_KINDS = {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "sliding_window": 9}
+#: The factor of weights is a power of 2, so that float64 starts from the same numbers on both sides.
+GRANITE = {
+    "embedding_multiplier": 12.0,
+    "attention_multiplier": 0.125,
+    "residual_multiplier": 0.25,
+    "logits_scaling": 8.0,
+}
+#: With 4 or 9 layers, the factor that follows from their number is whole.
+ESMC = {**SIZES, **ROBERTA_IDS, "mask_token_id": 4}
 QUERIES = r"SelfAttention\.q\."
 DISTANCES = {
     "relative_attention": True,
@@ -270,6 +279,14 @@ TEXTS = {
         {**WIDE, **GEMMA_KINDS, "query_pre_attn_scalar": 12, "use_bidirectional_attention": True},
         gains_from_one=True,
     ),
+    "granite": Case("Granite", "Granite", {**WIDE, **GRANITE}),
+    "granite, untied, biased": Case(
+        "Granite", "Granite", {**WIDE, **GRANITE, "attention_bias": True, "mlp_bias": True}, "GraniteForCausalLM"
+    ),
+    "esmc": Case("ESM C", "Esmc", {**ESMC, "num_hidden_layers": 9}, "EsmcForMaskedLM", special=ROBERTA),
+    "esmc, biased": Case(
+        "ESM C", "Esmc", {**ESMC, "num_hidden_layers": 4, "attention_bias": True, "mlp_bias": True}, special=ROBERTA
+    ),
     "eurobert": Case("EuroBERT", "EuroBert", {**WIDE, "mask_token_id": 4}),
     "gpt2": Case(
         "GPT-2", "GPT2", {"n_embd": 48, "n_head": 6, "n_layer": 3, "vocab_size": 99, "n_positions": 211, **IDS}
@@ -334,6 +351,12 @@ TEXTS = {
         encode=lambda model: model.question_encoder.bert_model,
     ),
     "splinter": Case("Splinter", "Splinter", {**SIZES, **IDS}),
+    "squeezebert": Case(
+        "SqueezeBERT",
+        "SqueezeBert",
+        {**SIZES, **IDS, "embedding_size": 48, "v_groups": 2, "post_attention_groups": 3},
+        maps=False,  # it returns scores
+    ),
     "layoutlm": Case("LayoutLM, text", "LayoutLM", {**SIZES, **IDS, "max_2d_position_embeddings": 20}),
     "bros": Case(
         "BROS, text",
