@@ -181,6 +181,18 @@ def detection_first(model: Any) -> Any:
     return model
 
 
+def weights_of_scores(model: Any) -> Any:
+    """SqueezeBERT, which returns scores as its maps, with the softmax of them."""
+
+    def softmax(module: Any, given: Any, found: Any) -> Any:
+        if found.attentions is not None:
+            found.attentions = tuple(one.softmax(-1) for one in found.attentions)
+        return found
+
+    model.register_forward_hook(softmax)
+    return model
+
+
 def merged(model: Any) -> Any:
     """SEW without the layer that divides its tokens into steps again, and without the zeros after them."""
 
@@ -243,6 +255,8 @@ BART = {
     "max_position_embeddings": 211,
     **ROBERTA_IDS,
 }
+LED = {**BART, "max_encoder_position_embeddings": 211, "max_decoder_position_embeddings": 211, "attention_window": 8}
+LONGT5 = {**T5, "local_radius": 7, "encoder_attention_type": "local"}
 QUARTER = {"rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 0.25}
 T5GEMMA = {**WIDE, **GEMMA_KINDS, "query_pre_attn_scalar": 12, "attn_logit_softcapping": 5.0}
 TEXTS = {
@@ -355,7 +369,7 @@ TEXTS = {
         "SqueezeBERT",
         "SqueezeBert",
         {**SIZES, **IDS, "embedding_size": 48, "v_groups": 2, "post_attention_groups": 3},
-        maps=False,  # it returns scores
+        encode=weights_of_scores,
     ),
     "layoutlm": Case("LayoutLM, text", "LayoutLM", {**SIZES, **IDS, "max_2d_position_embeddings": 20}),
     "bros": Case(
@@ -388,6 +402,29 @@ TEXTS = {
         "mBART", "MBart", {**BART, "scale_embedding": True}, encode=lambda model: model.encoder, special=ROBERTA
     ),
     "pegasus": Case("Pegasus", "Pegasus", {**BART, "pad_token_id": 0}, encode=lambda model: model.encoder),
+    "led": Case("LED", "LED", LED, encode=lambda model: model.encoder, special=ROBERTA, banded=True),
+    "bigbird_pegasus": Case(
+        "BigBird-Pegasus",
+        "BigBirdPegasus",
+        {**BART, "pad_token_id": 0, "block_size": 4},
+        encode=lambda model: model.encoder,
+        maps=False,
+    ),
+    "bigbird_pegasus, full": Case(
+        "BigBird-Pegasus",
+        "BigBirdPegasus",
+        {**BART, "pad_token_id": 0, "attention_type": "original_full", "use_bias": True, "scale_embedding": False},
+        encode=lambda model: model.encoder,
+    ),
+    "longt5": Case("LongT5, local", "LongT5", LONGT5, "LongT5EncoderModel", softer=QUERIES, maps=False),
+    "longt5, gated": Case(
+        "LongT5, local",
+        "LongT5",
+        {**LONGT5, "feed_forward_proj": "gated-gelu"},
+        "LongT5EncoderModel",
+        softer=QUERIES,
+        maps=False,
+    ),
     "marian": Case(
         "Marian",
         "Marian",
