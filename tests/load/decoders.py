@@ -41,7 +41,8 @@ SEQ2SEQ = {
                    kept="embed_positions"),
     "m2m100": Case("M2M100, NLLB", "M2M100", B, f"M2M100{OF}", special=ROBERTA),
     "led": Case("LED", "LED", {**B, **LED}, f"LED{OF}", special=ROBERTA),
-    "bigbird_pegasus": Case("BigBird-Pegasus", "BigBirdPegasus", {**FIRST_IS_PAD, "use_bias": True}, f"BigBirdPegasus{OF}"),
+    "bigbird_pegasus": Case("BigBird-Pegasus", "BigBirdPegasus", {**FIRST_IS_PAD, "use_bias": True},
+                            f"BigBirdPegasus{OF}"),
     "longt5": Case("LongT5, local", "LongT5", {**T, **LONGT5}, f"LongT5{OF}", softer=SHARP),
     "whisper": Case("Whisper", "Whisper", W, f"Whisper{OF}"),
 }  # fmt: skip

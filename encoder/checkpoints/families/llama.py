@@ -222,8 +222,8 @@ def esmc_of(fields: Fields) -> Family:
     return ESMC.but(times(ADDED, (ESMC_LAYERS / fields.layers()) ** 0.5))
 
 
-#: EvolutionaryScale 2024: an encoder of proteins of Llama's parts with LayerNorm, on all of q and k, too. The norms of q
-#: and k and the last one have no bias.
+#: EvolutionaryScale 2024: an encoder of proteins of Llama's parts with LayerNorm, on all of q and k, too. The norms of
+#: q and k and the last one have no bias.
 ESMC = LLAMA.but(
     {f"{norm}.bias": NO_BIAS for norm in ("layers.{l}.attention.q_norm", "layers.{l}.attention.k_norm", "final_norm")},
     config=LLAMA_CONFIG.but(
