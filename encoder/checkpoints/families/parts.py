@@ -100,11 +100,15 @@ class Part:
 
     def _in_one(self, theirs: Tensor) -> Tensor:
         """[out, in / groups, 1] -> [out, in], with zeros where a group does not see a channel."""
-        return torch.block_diag(*theirs.view(theirs.shape[:2]).unflatten(0, (self.groups, -1)))
+        blocks = torch.unflatten(theirs.view(theirs.shape[:2]), 0, (self.groups, -1))
+        found = blocks.new_zeros(self.groups, blocks.shape[1], self.groups, blocks.shape[2])
+        for one, block in enumerate(blocks):
+            found[one, :, one] = block
+        return found.flatten(2).flatten(0, 1)
 
     def _in_groups(self, ours: Tensor) -> Tensor:
         """[out, in] -> [out, in / groups, 1], the blocks of the diagonal."""
-        blocks = ours.unflatten(0, (self.groups, -1)).unflatten(-1, (self.groups, -1))
+        blocks = torch.unflatten(torch.unflatten(ours, 1, (self.groups, -1)), 0, (self.groups, -1))
         return torch.cat([blocks[one, :, one] for one in range(self.groups)])[..., None]
 
     def arranged(self, theirs: Tensor, n_heads: int) -> Tensor:
