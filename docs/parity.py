@@ -176,6 +176,7 @@ def rows() -> Iterator[Row]:
     titles = (
         ("clip", "CLIP"),
         ("clip-gelu", "CLIP, GELU"),
+        ("chinese-clip", "Chinese-CLIP"),
         ("metaclip2", "MetaCLIP 2"),
         ("siglip", "SigLIP"),
         ("siglip2", "SigLIP 2"),
@@ -187,7 +188,9 @@ def rows() -> Iterator[Row]:
             "VisionModel": of_images,
             "ForImageClassification": of_images,
         }
-        if not family.startswith("siglip"):
+        if family == "chinese-clip":  # it has no other classes
+            heads = {"Model": of_pairs, "VisionModel": of_images}
+        elif not family.startswith("siglip"):
             heads |= {"TextModelWithProjection": of_texts, "VisionModelWithProjection": of_images}
         for head, run in heads.items():
             more = {"num_labels": 7} if head == "ForImageClassification" else {}

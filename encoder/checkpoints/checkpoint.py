@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from encoder.checkpoints.class_heads import kind_of_head, note_on_score, unfilled_head
 from encoder.checkpoints.families import Family, Fields, HeadNames, LMNames, Part
-from encoder.checkpoints.families.parts import NO_CHANGE, shape_read
+from encoder.checkpoints.families.parts import NO_BIAS, NO_CHANGE, shape_read
 from encoder.checkpoints.notes import note_on_dtype
 from encoder.checkpoints.weights import WeightFiles, check_memory, fill
 from encoder.errors import ConfigError, LoadError
@@ -141,15 +141,16 @@ class Made(Source):
     """A weight that is not on disk."""
 
     size: tuple[int, ...] = ()
+    value: float = 1.0
 
     def shape(self, files: WeightFiles) -> tuple[int, ...]:
         """Its shape."""
         return self.size
 
     def read(self, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Tensor:
-        """The gains of a norm without learned ones; the table of positions, sines and then cosines (Marian)."""
+        """Gains of a norm without learned ones, a bias of zeros; the table of positions, sines and cosines (Marian)."""
         if len(self.size) == 1:
-            return torch.ones(self.size, device=device, dtype=dtype)
+            return torch.full(self.size, self.value, device=device, dtype=dtype)
         return sines_and_cosines(*self.size).to(device=device, dtype=dtype)
 
 
@@ -291,8 +292,11 @@ def prepare_stack(disk: Disk, family: Family, config: EncoderConfig) -> tuple[En
     with unfilled():
         encoder = Encoder(config)
     sources: dict[str, Source] = {ours: Made("", Part(""), size=one.shape) for ours, one in encoder.named_buffers()}
-    for ours in dict(encoder.named_parameters()):
+    for ours, parameter in encoder.named_parameters():
         part = name_on_disk(ours, family)
+        if part == NO_BIAS:
+            sources[ours] = Made("", part, size=tuple(parameter.shape), value=0.0)
+            continue
         if part.scale:
             part = dataclasses.replace(part, scale=disk.take(disk.prefix + part.scale))
         if part.plus:

@@ -3,7 +3,7 @@
 #: The class of a tokenizer -> the model_types whose class it is where no file names one.
 _CLASSES = {
     "AlbertTokenizer": "albert",
-    "BertTokenizer": "bert bros distilbert electra ernie layoutlm megatron-bert nomic_bert",
+    "BertTokenizer": "bert bros chinese_clip distilbert electra ernie layoutlm megatron-bert nomic_bert squeezebert",
     "BigBirdTokenizer": "big_bird",
     "CLIPTokenizer": "clip clip_text_model",
     "CamembertTokenizer": "camembert",
@@ -25,7 +25,8 @@ _CLASSES = {
     "Siglip2Tokenizer": "siglip2",
     "SplinterTokenizer": "splinter",
     "T5Tokenizer": "mt5 t5",
-    "TokenizersBackend": "ministral mistral mixtral modernbert modernbert-decoder phi3 umt5 xlm-roberta-xl",
+    "TokenizersBackend": "bigbird_pegasus granite ministral mistral mixtral modernbert modernbert-decoder phi3 umt5 "
+    "xlm-roberta-xl",
     "Wav2Vec2CTCTokenizer": "data2vec-audio hubert unispeech unispeech-sat wav2vec2",
     "WhisperTokenizer": "whisper",
     "XLMRobertaTokenizer": "gte jina_embeddings_v3 metaclip_2 xlm-roberta xmod",

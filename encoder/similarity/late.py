@@ -123,6 +123,11 @@ def _filled(model: TextEncoder, how: LateConfig, sentence: Tokenized, n_tokens: 
     number = None if token is None else model.tokenizer.backend.token_to_id(token)
     if token is None or number is None:
         raise EncoderError(f"The vocabulary of {model.name} has no {token or 'mask token'} to fill queries with.")
+    if number >= model.config.vocab_size:  # a token that a setting of the tokenizer has added
+        raise EncoderError(
+            f"{model.name} fills queries with {token!r} of the id {number}, but its encoder has vectors for 0 to "
+            f"{model.config.vocab_size - 1} only: use the checkpoint's own tokenizer."
+        )
     return replace(sentence.filled(token, number, n_tokens), n_full=sentence.n_full)
 
 

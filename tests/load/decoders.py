@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 import encoder
 from tests.load import reference, sounds
-from tests.load.every_family import BART, ROBERTA, T5, TEXTS, Case, numbers_of
+from tests.load.every_family import BART, LED, LONGT5, ROBERTA, T5, TEXTS, Case, numbers_of
 
 WRITES = {"decoder_layers": 2, "decoder_attention_heads": 4, "decoder_ffn_dim": 44, "max_position_embeddings": 211}
 B = {**BART, **WRITES, "encoder_attention_heads": 6, "decoder_start_token_id": 2}
@@ -40,6 +40,10 @@ SEQ2SEQ = {
     "marian": Case("Marian", "Marian", {**FIRST_IS_PAD, "scale_embedding": True}, "MarianMTModel", softer="shared",
                    kept="embed_positions"),
     "m2m100": Case("M2M100, NLLB", "M2M100", B, f"M2M100{OF}", special=ROBERTA),
+    "led": Case("LED", "LED", {**B, **LED}, f"LED{OF}", special=ROBERTA),
+    "bigbird_pegasus": Case("BigBird-Pegasus", "BigBirdPegasus", {**FIRST_IS_PAD, "use_bias": True},
+                            f"BigBirdPegasus{OF}"),
+    "longt5": Case("LongT5, local", "LongT5", {**T, **LONGT5}, f"LongT5{OF}", softer=SHARP),
     "whisper": Case("Whisper", "Whisper", W, f"Whisper{OF}"),
 }  # fmt: skip
 #: Those that continue a text.
@@ -60,6 +64,7 @@ ALONE = {
         ("gptj", f"GPTJ{LM}", {}),
         ("gpt_neo", f"GPTNeo{LM}", {}),
         ("mpt", f"Mpt{LM}", {}),
+        ("granite", f"Granite{LM}", {}),
     )
     for base in [name.split(",")[0]]
     for title, kind in [(TEXTS[base].title, TEXTS[base].kind)]

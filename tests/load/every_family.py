@@ -181,6 +181,18 @@ def detection_first(model: Any) -> Any:
     return model
 
 
+def weights_of_scores(model: Any) -> Any:
+    """SqueezeBERT, which returns scores as its maps, with the softmax of them."""
+
+    def softmax(module: Any, given: Any, found: Any) -> Any:
+        if found.attentions is not None:
+            found.attentions = tuple(one.softmax(-1) for one in found.attentions)
+        return found
+
+    model.register_forward_hook(softmax)
+    return model
+
+
 def merged(model: Any) -> Any:
     """SEW without the layer that divides its tokens into steps again, and without the zeros after them."""
 
@@ -204,6 +216,15 @@ LLAMA3 = {
     "original_max_position_embeddings": 64,
 }
 GEMMA_KINDS = {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "sliding_window": 9}
+#: The factor of weights is a power of 2, so that float64 starts from the same numbers on both sides.
+GRANITE = {
+    "embedding_multiplier": 12.0,
+    "attention_multiplier": 0.125,
+    "residual_multiplier": 0.25,
+    "logits_scaling": 8.0,
+}
+#: With 4 or 9 layers, the factor that follows from their number is whole.
+ESMC = {**SIZES, **ROBERTA_IDS, "mask_token_id": 4}
 QUERIES = r"SelfAttention\.q\."
 DISTANCES = {
     "relative_attention": True,
@@ -234,6 +255,8 @@ BART = {
     "max_position_embeddings": 211,
     **ROBERTA_IDS,
 }
+LED = {**BART, "max_encoder_position_embeddings": 211, "max_decoder_position_embeddings": 211, "attention_window": 8}
+LONGT5 = {**T5, "local_radius": 7, "encoder_attention_type": "local"}
 QUARTER = {"rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 0.25}
 T5GEMMA = {**WIDE, **GEMMA_KINDS, "query_pre_attn_scalar": 12, "attn_logit_softcapping": 5.0}
 TEXTS = {
@@ -269,6 +292,14 @@ TEXTS = {
         "Gemma3Text",
         {**WIDE, **GEMMA_KINDS, "query_pre_attn_scalar": 12, "use_bidirectional_attention": True},
         gains_from_one=True,
+    ),
+    "granite": Case("Granite", "Granite", {**WIDE, **GRANITE}),
+    "granite, untied, biased": Case(
+        "Granite", "Granite", {**WIDE, **GRANITE, "attention_bias": True, "mlp_bias": True}, "GraniteForCausalLM"
+    ),
+    "esmc": Case("ESM C", "Esmc", {**ESMC, "num_hidden_layers": 9}, "EsmcForMaskedLM", special=ROBERTA),
+    "esmc, biased": Case(
+        "ESM C", "Esmc", {**ESMC, "num_hidden_layers": 4, "attention_bias": True, "mlp_bias": True}, special=ROBERTA
     ),
     "eurobert": Case("EuroBERT", "EuroBert", {**WIDE, "mask_token_id": 4}),
     "gpt2": Case(
@@ -334,6 +365,12 @@ TEXTS = {
         encode=lambda model: model.question_encoder.bert_model,
     ),
     "splinter": Case("Splinter", "Splinter", {**SIZES, **IDS}),
+    "squeezebert": Case(
+        "SqueezeBERT",
+        "SqueezeBert",
+        {**SIZES, **IDS, "embedding_size": 48, "v_groups": 2, "post_attention_groups": 3},
+        encode=weights_of_scores,
+    ),
     "layoutlm": Case("LayoutLM, text", "LayoutLM", {**SIZES, **IDS, "max_2d_position_embeddings": 20}),
     "bros": Case(
         "BROS, text",
@@ -365,6 +402,29 @@ TEXTS = {
         "mBART", "MBart", {**BART, "scale_embedding": True}, encode=lambda model: model.encoder, special=ROBERTA
     ),
     "pegasus": Case("Pegasus", "Pegasus", {**BART, "pad_token_id": 0}, encode=lambda model: model.encoder),
+    "led": Case("LED", "LED", LED, encode=lambda model: model.encoder, special=ROBERTA, banded=True),
+    "bigbird_pegasus": Case(
+        "BigBird-Pegasus",
+        "BigBirdPegasus",
+        {**BART, "pad_token_id": 0, "block_size": 4},
+        encode=lambda model: model.encoder,
+        maps=False,
+    ),
+    "bigbird_pegasus, full": Case(
+        "BigBird-Pegasus",
+        "BigBirdPegasus",
+        {**BART, "pad_token_id": 0, "attention_type": "original_full", "use_bias": True, "scale_embedding": False},
+        encode=lambda model: model.encoder,
+    ),
+    "longt5": Case("LongT5, local", "LongT5", LONGT5, "LongT5EncoderModel", softer=QUERIES, maps=False),
+    "longt5, gated": Case(
+        "LongT5, local",
+        "LongT5",
+        {**LONGT5, "feed_forward_proj": "gated-gelu"},
+        "LongT5EncoderModel",
+        softer=QUERIES,
+        maps=False,
+    ),
     "marian": Case(
         "Marian",
         "Marian",

@@ -18,6 +18,7 @@ IMAGE = {**IMAGES, "hidden_size": 24, "num_attention_heads": 3, "intermediate_si
 FAMILIES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "clip": ("CLIP", {"eos_token_id": 98, "bos_token_id": 97}, {}, {"projection_dim": 17}),
     "clip-gelu": ("CLIP", {"eos_token_id": 2, "hidden_act": "gelu"}, {"hidden_act": "gelu"}, {"projection_dim": 17}),
+    "chinese-clip": ("ChineseCLIP", {}, {}, {"projection_dim": 17}),
     "metaclip2": ("MetaClip2", {"eos_token_id": 98, "bos_token_id": 97}, {}, {"projection_dim": 17}),
     "siglip": ("Siglip", {"projection_size": 24}, {}, {}),
     "siglip2": ("Siglip2", {"projection_size": 24}, {"num_patches": 36}, {}),

@@ -100,3 +100,14 @@ def test_what_the_sentence_says(case: Refusal, originals: dict[str, Path], tmp_p
     then = before.get(case.key, REMOVED) if case.key == "vocab_size" else case.then
     differential.change(folder, case.file, case.key, then)
     assert differential.outcome(folder, {}, (), case.form) == "equal"
+
+
+def test_a_filler_of_queries_without_a_vector(originals: dict[str, Path], tmp_path: Path):
+    """A mask token that the vocabulary lacks gets an id after the last one."""
+    folder = Path(shutil.copytree(originals["late"], tmp_path / "model"))
+    differential.change(folder, ALL, "skiplist_words", None)  # then queries are filled
+    differential.change(folder, TOKENIZER, "mask_token", "<mask>")
+    with pytest.raises(EncoderError, match="use the checkpoint's own tokenizer"):
+        differential.of_ours(folder, "late")
+    differential.change(folder, TOKENIZER, "mask_token", "[MASK]")
+    differential.of_ours(folder, "late")

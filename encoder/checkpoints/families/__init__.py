@@ -56,6 +56,7 @@ class Joint:
 
 #: By model_type, too. Their towers are FAMILIES.
 JOINTS = {
+    "chinese_clip": Joint(clip.CHINESE_TEXT, clip.CHINESE_IMAGE),
     "clip": Joint(clip.CLIP_TEXT, clip.CLIP_IMAGE),
     "metaclip_2": Joint(clip.CLIP_TEXT, clip.CLIP_IMAGE),
     "siglip2": Joint(clip.SIGLIP_TEXT, clip.SIGLIP2_IMAGE, bias="logit_bias"),

@@ -436,6 +436,43 @@ XLM = Family(
     },
 )  # fmt: skip
 
+#: SqueezeBERT's convolutions -> the fields of their numbers of groups.
+GROUPED = {
+    "attention.w_q": ("attention.query", "q_groups", 4),
+    "attention.w_k": ("attention.key", "k_groups", 4),
+    "attention.w_v": ("attention.value", "v_groups", 4),
+    "attention.w_o": ("post_attention.conv1d", "post_attention_groups", 1),
+    "ffn.w_in": ("intermediate.conv1d", "intermediate_groups", 4),
+    "ffn.w_out": ("output.conv1d", "output_groups", 4),
+}
+
+
+def in_groups(fields: Fields) -> Family:
+    """SqueezeBERT with its numbers of groups, which divide the widths of each map."""
+    names: dict[str, str | Part] = {}
+    widths = fields.integer("hidden_size"), fields.integer("intermediate_size", 3072)
+    for ours, (theirs, key, usual) in GROUPED.items():
+        count = fields.integer(key, usual, 1, min(widths))
+        if any(width % count for width in (widths if ours.startswith("ffn") else widths[:1])):
+            raise unsupported(key, count, "choose a divisor of the widths")
+        on_disk = f"encoder.layers.{{l}}.{theirs}"
+        names[f"layers.{{l}}.{ours}.weight"] = Part(f"{on_disk}.weight", groups=count)
+        names[f"layers.{{l}}.{ours}.bias"] = f"{on_disk}.bias"
+    return SQUEEZEBERT.but(names)
+
+
+#: Iandola et al. 2020: BERT whose linear maps are convolutions over one token, in groups of channels. Here they are
+#: linear maps with zeros between the groups. The eps of the norms of layers has no field.
+SQUEEZEBERT = BERT.but(
+    layer("encoder.layers.{l}", norms="post_attention.layernorm output.layernorm"),
+    config=BERT_CONFIG.refusing(
+        layer_norm_eps=(1e-12, "set it to 1e-12, the eps that its layers have"),
+        embedding_size=(lambda fields: fields.integer("hidden_size"), "choose a model whose tables are of its width"),
+    ),
+    prefixes=("transformer.", ""),
+    of=in_groups,
+)
+
 FAMILIES = {
     "albert": ALBERT,
     "bert": BERT.but(of=by_positions),
@@ -465,6 +502,7 @@ FAMILIES = {
     "roberta-prelayernorm": ROBERTA_PRELAYERNORM,
     "roformer": ROFORMER,
     "splinter": SPLINTER,
+    "squeezebert": SQUEEZEBERT,
     "xlm": XLM,
     "xlm-roberta": ROBERTA,
     "xlm-roberta-xl": XLM_ROBERTA_XL,

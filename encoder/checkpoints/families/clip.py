@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import nn
 
+from encoder.checkpoints.families.bert import BERT, BERT_CONFIG
 from encoder.checkpoints.families.family import ClassifierNames, Family, VectorNames
 from encoder.checkpoints.families.names import both, layer
 from encoder.checkpoints.families.parts import Part
@@ -146,8 +147,21 @@ SIGLIP2_IMAGE = SIGLIP_IMAGE.but(
     preparation={},
 )
 
+#: Yang et al. 2022: BERT in the place of CLIP's texts, with the vector of [CLS].
+CHINESE_TEXT = BERT.but(
+    config=BERT_CONFIG.taking(**USUAL, vocab_size=30_522, max_position_embeddings=512),
+    prefixes=("text_model.", ""),
+    vector=VectorNames(text_vector(bias=False, key="projection_dim"), {"linear.weight": "text_projection.weight"}),
+    pooling="cls",
+    head=None,
+    classifiers={},
+)
+CHINESE_IMAGE = CLIP_IMAGE.but(classifiers={})
+
 #: MetaCLIP 2 (Chuang et al. 2025) is CLIP with another tokenizer and more words.
 FAMILIES = {
+    "chinese_clip_text_model": CHINESE_TEXT,
+    "chinese_clip_vision_model": CHINESE_IMAGE,
     "clip_text_model": CLIP_TEXT,
     "clip_vision_model": CLIP_IMAGE,
     "metaclip_2_text_model": CLIP_TEXT,

@@ -6,12 +6,13 @@ Decoders, which attend to earlier tokens only, and encoders of the same parts (E
 from functools import partial
 from typing import Any
 
-from encoder.checkpoints.families.family import Family, LMNames
-from encoder.checkpoints.families.names import IN_GATE, QKV, blocks, both, layer
-from encoder.checkpoints.families.parts import Part
+from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNames, LMNames
+from encoder.checkpoints.families.names import HEADS_DROPPED, IN_GATE, QKV, blocks, both, layer
+from encoder.checkpoints.families.parts import NO_BIAS, Part
 from encoder.checkpoints.families.reader import PRE, STANDARD, Fields, Key, unsupported
 from encoder.checkpoints.families.rotary import FULL, SLIDING, d_head_of, layer_kinds, rotary_fields, windows_of
 from encoder.model.experts import Experts
+from encoder.model.mlm import MLMHeadConfig
 
 
 def heads(fields: Fields) -> dict[str, Any]:
@@ -20,6 +21,11 @@ def heads(fields: Fields) -> dict[str, Any]:
     if n_heads < 1:
         raise unsupported("num_attention_heads", n_heads, "choose 1 or more")
     return {"n_kv_heads": fields.unless_null("num_key_value_heads", n_heads), "d_head": d_head_of(fields)}
+
+
+def times(names: dict[str, str | Part], factor: float) -> dict[str, str | Part]:
+    """Linear maps whose outputs the reference multiplies by this factor: their weights and biases take it here."""
+    return {ours: Part(str(theirs), factor=factor) for ours, theirs in names.items()}
 
 
 def windows(default: str = SLIDING, every: int = 1, size: int = 4096, radius: bool = False) -> Any:
@@ -171,6 +177,78 @@ LLAMA = Family(
     prefixes=("model.", ""),
     dropped=HEADS,
     lm=LMNames(),
+)  # fmt: skip
+
+
+#: What each sublayer adds, on disk.
+ADDED = {
+    **both("layers.{l}.attention.w_o", f"{LAYER}.self_attn.o_proj"),
+    **both("layers.{l}.ffn.w_out", f"{LAYER}.mlp.down_proj"),
+}
+
+
+def granite_fields(fields: Fields) -> dict[str, Any]:
+    """Granite (IBM 2024): factors of the vectors of tokens and of the scores."""
+    return {
+        "embedding_scale": fields.number("embedding_multiplier", 1.0),
+        "attention_scale": fields.number("attention_multiplier", 1.0),
+    }
+
+
+def divided_logits(fields: Fields) -> dict[str, Any]:
+    """Granite's logits are divided by this number."""
+    divisor = fields.number("logits_scaling", 1.0)
+    if divisor <= 0:
+        raise unsupported("logits_scaling", divisor, "choose a number above 0")
+    return {"scale": 1.0 / divisor}
+
+
+def granite_of(fields: Fields) -> Family:
+    """Granite with its factor of what sublayers add."""
+    factor = fields.number("residual_multiplier", 1.0)
+    if factor == 0.0:
+        raise unsupported("residual_multiplier", factor, "choose another number than 0")
+    return GRANITE.but(times(ADDED, factor))
+
+
+GRANITE = LLAMA.but(config=LLAMA_CONFIG.but(granite_fields), lm=LMNames(config=divided_logits), of=granite_of)
+
+#: ESM C divides what sublayers add by the square root of its layers in this number.
+ESMC_LAYERS = 36
+
+
+def esmc_of(fields: Fields) -> Family:
+    """ESM C with the factor that follows from its number of layers."""
+    return ESMC.but(times(ADDED, (ESMC_LAYERS / fields.layers()) ** 0.5))
+
+
+#: EvolutionaryScale 2024: an encoder of proteins of Llama's parts with LayerNorm, on all of q and k, too. The norms of
+#: q and k and the last one have no bias.
+ESMC = LLAMA.but(
+    {f"{norm}.bias": NO_BIAS for norm in ("layers.{l}.attention.q_norm", "layers.{l}.attention.k_norm", "final_norm")},
+    config=LLAMA_CONFIG.but(
+        norm_kind="layer", norm_bias=True, norm_eps=1e-5, qk_norm="full", causal=False
+    ).taking(
+        vocab_size=64, hidden_size=2560, intermediate_size=6912, num_hidden_layers=80, num_attention_heads=40,
+        pad_token_id=1,
+    ),
+    prefixes=("esmc.", ""),
+    head=HeadNames(
+        config=lambda fields: MLMHeadConfig("gelu", 1e-5, tied=False),
+        dense="lm_head.dense",
+        norm="lm_head.layer_norm",
+        bias=("lm_head.decoder.bias",),
+        table="lm_head.decoder.weight",
+    ),
+    classifiers={
+        "sequence": ClassifierNames(
+            out="classifier.out_proj", dense="classifier.dense", options=lambda fields: {"activation": "tanh"}
+        ),
+        "token": ClassifierNames("score"),
+    },
+    dropped=HEADS_DROPPED | HEADS,
+    lm=None,
+    of=esmc_of,
 )  # fmt: skip
 
 
@@ -330,12 +408,14 @@ OPT = Family(
 
 FAMILIES = {
     "bloom": BLOOM,
+    "esmc": ESMC,
     # Boizard et al. 2025: Llama's block, and every token attends to every token.
     "eurobert": LLAMA.but(config=LLAMA_CONFIG.but(causal=False).taking(rms_norm_eps=1e-5, pad_token_id=128_001)),
     "gemma": GEMMA,
     "gemma2": GEMMA2,
     "gemma3_text": GEMMA3,
     "gpt_neox": NEOX,
+    "granite": GRANITE,
     "llama": LLAMA,
     # 2024: windows in the layers that layer_types names.
     "ministral": LLAMA.but(config=LLAMA_CONFIG.but(windows())),

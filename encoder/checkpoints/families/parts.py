@@ -51,8 +51,12 @@ class Part:
     transpose: bool = False
     #: On disk it is [D, pixels of a patch x so many channels], ours [D, channels, rows, columns].
     channels: int = 0
+    #: It is a convolution over one token in so many groups of channels, [out, in / groups, 1]; ours has zeros between.
+    groups: int = 0
     #: Added to each number (Gemma's gains).
     offset: float = 0.0
+    #: By which each number is multiplied (a factor of what a sublayer adds).
+    factor: float = 1.0
     #: Tables on disk whose first row is added to every row, one entry for each time. Such a weight is never written.
     plus: tuple[str, ...] = ()
     #: A vector on disk by which its rows are multiplied (layer scale). It is written as ones.
@@ -78,17 +82,34 @@ class Part:
             yield Step(_turned, _turned)
         if self.channels:
             yield Step(self._patches, lambda ours: ours.permute(0, 2, 3, 1).flatten(1))
+        if self.groups:
+            yield Step(self._in_one, self._in_groups)
 
     @property
     def numbers(self) -> Iterator[Step]:
         """What is done to the numbers of our part, in the order of reading."""
         if self.offset:
             yield Step(lambda theirs: theirs.float() + self.offset, lambda ours: ours - self.offset)
+        if self.factor != 1.0:
+            yield Step(lambda theirs: theirs.float() * self.factor, lambda ours: ours / self.factor)
 
     def _patches(self, theirs: Tensor) -> Tensor:
         """[D, rows x columns x channels] -> [D, channels, rows, columns], square."""
         side = math.isqrt(theirs.shape[-1] // self.channels)
         return theirs.view(len(theirs), side, side, self.channels).permute(0, 3, 1, 2)
+
+    def _in_one(self, theirs: Tensor) -> Tensor:
+        """[out, in / groups, 1] -> [out, in], with zeros where a group does not see a channel."""
+        blocks = torch.unflatten(theirs.view(theirs.shape[:2]), 0, (self.groups, -1))
+        found = blocks.new_zeros(self.groups, blocks.shape[1], self.groups, blocks.shape[2])
+        for one, block in enumerate(blocks):
+            found[one, :, one] = block
+        return found.flatten(2).flatten(0, 1)
+
+    def _in_groups(self, ours: Tensor) -> Tensor:
+        """[out, in] -> [out, in / groups, 1], the blocks of the diagonal."""
+        blocks = torch.unflatten(torch.unflatten(ours, 1, (self.groups, -1)), 0, (self.groups, -1))
+        return torch.cat([blocks[one, :, one] for one in range(self.groups)])[..., None]
 
     def arranged(self, theirs: Tensor, n_heads: int) -> Tensor:
         """Our part of the weight on disk, as a view; where there are experts, of all theirs, stacked at `joined`.
@@ -125,6 +146,8 @@ class Part:
 
 
 NO_CHANGE = Part("").changes
+#: The place of a bias that a family has not, and the norms or maps next to it have: zeros.
+NO_BIAS = Part("")
 
 
 @lru_cache(maxsize=1024)  # the layers of a model are alike

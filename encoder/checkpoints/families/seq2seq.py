@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from encoder.checkpoints.families.bert import full_attention, longformer_windows
 from encoder.checkpoints.families.family import Family, LMNames
 from encoder.checkpoints.families.llama import FOUR_NORMS, GEMMA2, GEMMA2_CONFIG, LAYER, less_one, rows_before, windows
 from encoder.checkpoints.families.names import both, cross, layer
@@ -22,7 +23,7 @@ NEXT_TO_DECODER = STANDARD.allowing("is_encoder_decoder")
 
 def feed_forward_of(fields: Fields) -> str:
     """The name of the FFN. Where config.json has none, T5's has ReLU, and those of mT5 and UMT5 have a gate."""
-    usual = "relu" if fields.get("model_type") == "t5" else "gated-gelu"
+    usual = "gated-gelu" if fields.get("model_type") in ("mt5", "umt5") else "relu"
     name = fields.get("feed_forward_proj", usual)
     if not isinstance(name, str):
         raise unsupported("feed_forward_proj", name, "specify the name of an activation")
@@ -160,6 +161,68 @@ def writing(config: Reader, sines: bool = False) -> Family:
     return BART.but(config=config, lm=LMNames(bias="final_logits_bias"), decoder=decoder, sines=sines)
 
 
+LED_CONFIG = MARIAN_CONFIG.but(pad_id=Key("pad_token_id", 1), embedding_norm=True, embedding_scale=1.0)
+LED_PLAIN = writing(LED_CONFIG.but(max_positions=Key("max_decoder_position_embeddings", 1024)))
+#: Beltagy et al. 2020: BART's layers with Longformer's windows in the encoder. No token is global here.
+LED = LED_PLAIN.but(
+    layer(
+        "encoder.layers.{l}.self_attn",
+        "longformer_self_attn.query longformer_self_attn.key longformer_self_attn.value output",
+    ),
+    config=LED_CONFIG.but(longformer_windows, max_positions=Key("max_encoder_position_embeddings", 16_384)).renaming(
+        encoder_layers="num_hidden_layers"
+    ),
+    prefixes=("led.", ""),
+    dropped=DECODER
+    | {r"encoder\.layers\.\d+\.self_attn\.\w+\.(query|key|value)_global\.(weight|bias)": "the maps of global tokens"},
+)
+
+
+def short_enough(fields: Fields) -> dict[str, Any]:
+    """BigBird-Pegasus attends between some pairs of blocks in inputs that are longer."""
+    return {"longest": full_attention(fields)["longest"]}
+
+
+BIG_CONFIG = MARIAN_CONFIG.but(
+    max_positions=Key("max_position_embeddings", 4096), pad_id=Key("pad_token_id", 0),
+    activation=Key("activation_function", "gelu_new"), attention_bias=Key("use_bias", False), **PRE,
+).taking(scale_embedding=True)  # fmt: skip
+BIG_PLAIN = writing(BIG_CONFIG)
+#: Zaheer et al. 2020: Pegasus with BigBird's attention. Its last norms have the name of the norm after the embeddings.
+BIGBIRD_PEGASUS = BIG_PLAIN.but(
+    {
+        **layer("encoder.layers.{l}.self_attn", "self.query self.key self.value output"),
+        **both("final_norm", "encoder.layernorm_embedding"),
+    },
+    config=BIG_CONFIG.but(short_enough),
+    decoder=BIG_PLAIN.decoder and BIG_PLAIN.decoder.but(both("final_norm", "decoder.layernorm_embedding")),
+)
+
+
+def local_windows(fields: Fields) -> dict[str, Any]:
+    """LongT5 (Guo et al. 2022) with its local attention: a token reaches this far to each side."""
+    return {"attention_window": fields.integer("local_radius", 127, 1)}
+
+
+def local(family: Family) -> Family:
+    """LongT5 with either feed-forward layer of T5."""
+    return family.but(
+        layer(f"{BLOCK}.0", T5_LAYER.replace("Self", "LocalSelf"))
+        | {
+            "relative_bias.weight": f"encoder.block.0.layer.0.Local{BIAS}",
+            "layers.{l}.attention.relative_bias.weight": f"{BLOCK}.0.Local{BIAS}",
+        },
+        config=family.config.but(local_windows).refusing(
+            encoder_attention_type=("local", "choose a model without tokens that summarise blocks, as long-t5-local")
+        ),
+    )
+
+
+LONGT5_PLAIN, LONGT5_GATED = local(T5_PLAIN), local(T5_GATED)
+LONGT5 = LONGT5_PLAIN.but(
+    of=lambda fields: LONGT5_GATED if feed_forward_of(fields).startswith("gated-") else LONGT5_PLAIN
+)
+
 #: Zhang et al. 2025: the encoder is Gemma 2 in which every token attends to every token.
 T5GEMMA = GEMMA2.but(
     less_one(
@@ -181,6 +244,9 @@ T5GEMMA = GEMMA2.but(
 
 FAMILIES = {
     "bart": writing(BART_CONFIG),
+    "bigbird_pegasus": BIGBIRD_PEGASUS,
+    "led": LED,
+    "longt5": LONGT5,
     # Fan et al. 2021, and NLLB (2022).
     "m2m_100": writing(
         MARIAN_CONFIG.but(
