@@ -34,7 +34,7 @@ SECTIONS = {
     "Attention": [
         Page("heads", "Heads", "grid_view", "Which tokens does each head attend to?", pads=True, maps=True,
              edits=True, takes=(*WITH_MAPS, "cross"), measured="attention"),
-        Page("contribution", "Contribution", "balance", "What matters besides attention weights?",
+        Page("contribution", "Contribution", "balance", "What matters besides attention weights?", uses=NO_HEAD,
              measured="attention"),
     ],
     "Layer": [
@@ -48,18 +48,18 @@ SECTIONS = {
              uses=NO_HEAD, edits=None),
     ],
     "Pre/post-norm": [
-        Page("pre_post", "Pre/post-norm", "compare", "What changes if the norms move?", both_norms=True),
+        Page("pre_post", "Pre/post-norm", "compare", "What changes if the norms move?", as_trained=True),
         Page("norms", "Norms", "equalizer", "What does each LayerNorm do to each token?", uses=NO_HEAD, edits=True),
         Page("training", "Train", "model_training", "Which placement trains better?", uses=()),
     ],
     "Use": [
         Page("predict", "Predict", "edit_square", "Which word, class or caption fits?", uses=NO_HEAD, layers=False,
              edits=None, takes=("text", "image", "sound", "pair")),
-        Page("texts", "Texts", "join_inner", "Which texts answer a query, and why were others not found?", uses=NO_HEAD,
-             layers=False, takes=TEXT, why="It compares texts."),
+        Page("texts", "Texts", "join_inner", "Which texts answer a query, and why were others not found?",
+             uses=("model",), layers=False, takes=TEXT, why="It compares texts."),
         Page("diagnose", "Diagnose", "difference", "Which fault gives exactly the vectors of your other program?",
-             uses=NO_HEAD, takes=TEXT, why="It compares vectors of texts."),
-        Page("probes", "Probes", "network_node", "Which layer holds a label?", uses=NO_HEAD, takes=TEXT,
+             uses=("model",), takes=TEXT, why="It compares vectors of texts.", as_trained=True),
+        Page("probes", "Probes", "network_node", "Which layer holds a label?", uses=("model",), takes=TEXT,
              why="Its labels belong to words and sentences.", in_bar=False),
     ],
     "Learn": [

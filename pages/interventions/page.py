@@ -23,7 +23,7 @@ def main(view: View) -> None:
     if kind == "context":
         context.show(view)
     else:
-        {"ablation": ablation.show, "patching": patching.show}[kind](view, outcome, controls)
+        ablation.show(view, outcome) if kind == "ablation" else patching.show(view, outcome, controls)
     next_page("contribution", "Contribution, what else matters")
 
 

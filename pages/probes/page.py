@@ -24,6 +24,7 @@ def main(view: View) -> None:
     heading(about.text(__file__, "What a probe shows"))
     task = None
     with errors_said():
+        controls.options()
         task = controls.task()
         if task is None:
             st.info("Choose a file to begin.", icon=":material/upload_file:")

@@ -48,19 +48,24 @@ def _choose(view: View) -> Subject | None:
     with first:
         # Without a file, too: a query that was typed stays when the server has lost the file.
         typed = state.bound(
-            st.text_input, Params.query, "Query", placeholder=view.text, help="Empty: your sentence is the query."
+            st.text_input,
+            Params.query,
+            "Query",
+            placeholder=view.text,
+            help="Empty: the sentence of the other pages is the query.",
         )
     query = typed if typed.strip() else view.text
-    with st.container(key="texts-given"):
+    # Next to the query, and drawn first: the ranking needs what is chosen here.
+    with first, st.popover("Your texts", icon=":material/library_add:", key="texts-given", width="stretch"):
+        examples.draw(__file__, "pairs", "texts:example")
+        given = sources.choose()
         other = state.bound(
             st.text_input,
             Params.similar_to,
-            "Compare the query with",
-            placeholder="a text of the list, or one that you type",
+            "Compare the query with one text only",
+            placeholder="type a text",
             help="Empty: select a text in the list.",
         )
-        examples.draw(__file__, "pairs", "texts:example", width=250)
-        given = sources.choose()
     ranking = None
     with first, errors_said():
         ranking = _ranking(view, given, query)

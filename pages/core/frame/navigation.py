@@ -33,7 +33,8 @@ class Page:
     (an image and texts), and a sentence with the reason where others are left out; pads: whether it shows a
     text padded as in a batch; maps: whether it shows small maps of all heads; edits: whether it shows the edited run,
     None: it draws the edits itself; in_bar: whether the bar has a link to it. The search, links and its address open it
-    in any case; both_norms: whether it shows both norm placements, and so has no control of them; measured: of which
+    in any case; as_trained: whether it leaves the norms as they were trained, and so has no control of them (it shows
+    both placements, or compares another program with the model); measured: of which
     numbers the line about moved norms names the largest change (core/view/norm_change.py), "" where the picture itself
     says what changed.
     """
@@ -52,7 +53,7 @@ class Page:
     maps: bool = False
     edits: bool | None = False
     in_bar: bool = True
-    both_norms: bool = False
+    as_trained: bool = False
     measured: str = "vector"
 
     @property
