@@ -49,7 +49,8 @@ SECTIONS = {
     ],
     "Pre/post-norm": [
         Page("pre_post", "Pre/post-norm", "compare", "What changes if the norms move?", as_trained=True),
-        Page("norms", "Norms", "equalizer", "What does each LayerNorm do to each token?", uses=NO_HEAD, edits=True),
+        Page("norms", "Norms", "equalizer", "What does each LayerNorm do to each token?", uses=NO_HEAD, edits=True,
+             part_of="pre_post"),
         Page("training", "Train", "model_training", "Which placement trains better?", uses=()),
     ],
     "Use": [
@@ -64,8 +65,10 @@ SECTIONS = {
     ],
     "Learn": [
         Page("lessons", "Lessons", "school", "What will you predict, compute and explain?", uses=()),
-        Page("classroom", "Classroom", "groups", "How do you teach a class with these pages?", uses=()),
-        Page("by_hand", "By hand", "edit_note", "Can you compute one small layer yourself?", uses=()),
+        Page("classroom", "Classroom", "groups", "How do you teach a class with these pages?", uses=(),
+             part_of="lessons"),
+        Page("by_hand", "By hand", "edit_note", "Can you compute one small layer yourself?", uses=(),
+             part_of="lessons"),
         Page("glossary", "Glossary", "menu_book", "What do the words of these pages mean?", uses=(), in_bar=False),
     ],
 }  # fmt: skip

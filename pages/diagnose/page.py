@@ -326,7 +326,7 @@ def differences(found: diagnose.Verdict) -> dict[str, object]:
     plot(
         texts, key="diagnose:texts", height=240, alt="The largest difference of each text, without and with the fault."
     )
-    names = {place: f"{place}: {text[:60]}" for place, text in enumerate(found.texts)}
+    names = {place: f"{place + 1}: {text[:60]}" for place, text in enumerate(found.texts)}
     most = "the one that differs most"
     chosen = state.selectbox(Params.text_of, "Vector of the text", {None: most, **names}, placeholder=most)
     place = worst(found) if chosen is None else chosen
