@@ -63,7 +63,7 @@ def buttons(group: runs.RunGroup | None, *, active: bool) -> None:
     """
     with st.container(key="controls-runs", horizontal=True, vertical_alignment="center", gap="xsmall"):
         with st.popover("Experiments", icon=":material/science:"):
-            st.caption("Each sets the settings and starts.")
+            st.caption("Each one chooses the settings and starts the runs.")
             for title in runs.PRESETS:
                 st.button(
                     title,
