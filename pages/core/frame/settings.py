@@ -27,7 +27,9 @@ def controls(view: View | None, examples: Callable[[], None] | None) -> None:
 
     examples: draws them, and what else a sentence may be; None on a page without the sentence.
     """
-    part = popover("Settings" if examples is None else "Examples and settings", "settings", icon=":material/tune:")
+    # Keys of their own: the search opens the drawer with the examples on a page that has them.
+    title, key = ("Settings", "machine") if examples is None else ("Examples and settings", "settings")
+    part = popover(title, key, icon=":material/tune:")
     if part is None:
         return
     with part:
