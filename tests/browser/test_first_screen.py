@@ -65,6 +65,8 @@ def test_the_picture_of_a_page_begins_on_the_first_screen_of_a_phone(visit: Call
         if path != PAGES[0]:
             go(page, path)
         page.wait_for_function(f"() => ({PICTURE})() !== null")
+        settle(page)
+        page.wait_for_function(DRAWN)  # the picture that is drawn first may be a lower one
         if (top := page.evaluate(PICTURE)) > HIGHEST:
             low[path] = top
         check_width(page)
