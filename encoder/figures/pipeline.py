@@ -28,7 +28,7 @@ def text_differences(texts: Sequence[str], without: object, explained: object) -
     ):
         heights = as_array(values, name=name, ndim=1)[:MOST_TEXTS]
         figure.add_bar(
-            x=np.arange(len(heights), dtype=np.int32),
+            x=np.arange(1, len(heights) + 1, dtype=np.int32),  # lines of a file count from 1
             y=heights,
             name=name,
             marker={"color": shade},

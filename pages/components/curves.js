@@ -256,16 +256,20 @@ class CurvesView extends Drawing {
       "place of that norm",
       "rank of the head’s output",
     ];
+    const numbersOf = (run) => run.data.sinks[this.place(run, step)] ?? [];
+    // Runs recorded before ranks were have none: the table then ends before them.
+    const hasRanks = this.runs.some((run) => numbersOf(run).some((one, at) => at % 5 === 4 && Number.isFinite(one)));
+    const columns = hasRanks ? titles.length : titles.length - 1;
     const rows = this.runs.flatMap((run) => {
-      const numbers = run.data.sinks[this.place(run, step)] ?? [];
+      const numbers = numbersOf(run);
       return Array.from({ length: numbers.length / 5 }, (_, head) => {
-        const cells = this.sinkCells(run, numbers.subarray(5 * head, 5 * head + 5));
+        const cells = this.sinkCells(run, numbers.subarray(5 * head, 5 * head + 5)).slice(0, columns - 1);
         const name = make("th", { scope: "row" }, `${run.name}, H${head}`);
         const kind = head === selected ? { class: "enc-selected" } : {};
         return make("tr", kind, name, ...cells.map((cell) => make("td", {}, cell)));
       });
     });
-    const header = make("tr", {}, ...titles.map((title) => make("th", { scope: "col" }, title)));
+    const header = make("tr", {}, ...titles.slice(0, columns).map((title) => make("th", { scope: "col" }, title)));
     this.sinks.replaceChildren(...(rows.length ? [make("table", {}, header, ...rows)] : []));
   }
 

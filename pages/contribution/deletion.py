@@ -12,8 +12,9 @@ from pages.base.work.compute_turns import TURNS
 from pages.components import plot
 from pages.components.button import button
 from pages.contribution.params import Params
+from pages.core.frame import input_row
 from pages.core.view import View
-from pages.core.widgets import Export, place, title
+from pages.core.widgets import Export, adjust, answer, place, title
 from pages.core.words import about, token_names
 from pages.state import state
 
@@ -37,13 +38,15 @@ def show(view: View) -> Export | None:
         "largest norm-weighted first": found.by_norm_weighted,
     }
     figure = deletion_curves(found.counts, curves, found.random, "hidden tokens", change)
-    plot(
-        figure,
-        key="deletion",
-        alt=f"The {change} over the number of hidden tokens: the most attended, those with most norm-weighted "
-        "attention, and random ones.",
-        height=380,
-    )
+    with answer.area():
+        input_row.place_on_picture(view)
+        plot(
+            figure,
+            key="deletion",
+            alt=f"The {change} over the number of hidden tokens: the most attended, those with most norm-weighted "
+            "attention, and random ones.",
+            height=380,
+        )
     st.markdown(_result(view, found))
     st.caption(about.text(__file__, "How to read the test", draws=len(SEEDS)))
     about.expander(__file__, "How the test works, and the debate", **_method(view, params))
@@ -73,7 +76,7 @@ def exported(view: View, found: Deletion, figure: go.Figure, params: Params) -> 
 
 
 def _controls(view: View) -> None:
-    with st.container(key="controls-deletion", horizontal=True, gap="medium"):
+    with adjust.drawer("deletion"):
         state.segmented(
             Params.scope,
             "Hidden",

@@ -16,6 +16,7 @@ from encoder.measure import norm_weighting, ranking
 from encoder.model.overview import pooling_block
 from pages.components import on_click, plot, plot_window
 from pages.contribution.params import Params
+from pages.core.frame import input_row
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.view import MapParams, View, ViewParams, map_window, maps, selection
 from pages.core.widgets import Export, adjust, answer, place, title
@@ -45,6 +46,7 @@ def show(view: View) -> Export:
     params, look = state.read(Params), state.read(MapParams)
     with answer.area():
         answer.draw_row(view, lambda row: _measures(view, row), linked=True, leads=partial(_answer, view))
+        input_row.place_on_picture(view)
         drawn = {f"{TITLES[params.weighted]}, L{view.layer} H{view.head}": _map(view, params.weighted, look)}
     if view.trace.n_tokens > EXACT_TOKENS:
         st.caption(

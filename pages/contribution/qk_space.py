@@ -8,8 +8,9 @@ import streamlit as st
 from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
 from encoder.measure.qk_space import QKSpace, qk_space
 from pages.components import PlotEvent, on_click, plot
+from pages.core.frame import input_row
 from pages.core.view import View, ViewParams, selection, token_rows
-from pages.core.widgets import Export, place, title
+from pages.core.widgets import Export, answer, place, title
 from pages.core.words import about, token_names
 from pages.state import state
 
@@ -36,13 +37,15 @@ def show(view: View) -> Export:
         if event["trace"] in params:
             state.put(params[event["trace"]], part.start + event["point"])
 
-    plot(
-        figure,
-        key="plane",
-        alt=f"Queries and keys of layer {layer}, head {head}, as points: {len(space.queries)} of each, a line from "
-        "each query to its strongest key.",
-        on_event=on_click(point=select, clear=selection.clear),
-    )
+    with answer.area():
+        input_row.place_on_picture(view)
+        plot(
+            figure,
+            key="plane",
+            alt=f"Queries and keys of layer {layer}, head {head}, as points: {len(space.queries)} of each, a line "
+            "from each query to its strongest key.",
+            on_event=on_click(point=select, clear=selection.clear),
+        )
     st.caption(_about(view, space))
     about.expander(
         __file__,

@@ -9,11 +9,12 @@ from encoder.maps import EXACT_TOKENS
 from encoder.measure import attention_rollout as measure
 from encoder.measure import ranking
 from pages.components import plot
+from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
-from pages.core.view import MapParams, View, ViewParams, map_window, selection, token_rows
-from pages.core.widgets import Export, answer, title
+from pages.core.view import MapParams, View, map_window, selection, token_rows
+from pages.core.widgets import Export, adjust, answer, title
 from pages.core.words import about, formulas, token_names
-from pages.state import controlled, state
+from pages.state import state
 
 #: Tokens that are named next to the one of a row.
 NAMED = 3
@@ -27,7 +28,7 @@ def show(view: View) -> Export:
     """The whole part of the page."""
     drawn = {}
     if view.trace.n_tokens > measure.LONGEST_WHOLE:
-        _layer_slider(view)
+        input_row.place_on_picture(view, ("layer",))
         _one_row(view)
     else:
         drawn[f"Rollout after layer {view.layer}"] = _map(view)
@@ -47,34 +48,19 @@ def show(view: View) -> Export:
     )
 
 
-def _layer_slider(view: View) -> None:
-    n_layers = view.trace.config.n_layers
-    if n_layers > 1:
-        controlled(
-            st.slider,
-            "After layer",
-            0,
-            n_layers - 1,
-            key="rollout-layer",
-            value=view.layer,
-            take=lambda layer: state.put(ViewParams.layer, layer),
-            help="Also sets the layer above the page.",
-        )
-
-
 def _map(view: View) -> go.Figure:
     trace = view.trace
     with st.spinner("Multiplying the layers …", show_time=False):
         made = view.derived("rollouts", lambda trace: measure.rollouts(trace).cpu())
     part = token_rows.part(trace.n_tokens, view.i, "rollout")
     values = made[view.layer, part]
-    with st.container(key="controls-rollout", horizontal=True, vertical_alignment="center", gap="medium"):
-        _layer_slider(view)
+    with adjust.drawer("rollout"):
         scale = state.segmented(MapParams.scale, "Colour", ["linear", "log"])
     options = {"log": scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
     figure = weighted_heatmap(values, trace.labels, "rollout", row_offset=part.start, **options)
     with answer.area():
         answer.draw_row(view, lambda row: {"": made[view.layer, row]}, "By rollout, ")
+        input_row.place_on_picture(view, ("layer",))
         plot(
             figure,
             key="rollout-map",

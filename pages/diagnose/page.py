@@ -26,7 +26,7 @@ from pages.core.stores import cache, model_access, model_store, results
 from pages.core.view import View
 from pages.core.widgets import Export, adjust
 from pages.core.words import about, errors_said, opening, plain
-from pages.diagnose.params import SOURCES, TOGETHER, Params
+from pages.diagnose.params import OF_A_VISITOR, SOURCES, TOGETHER, Params
 from pages.state import links, state
 
 #: Words of the verdict on the screen.
@@ -83,6 +83,7 @@ def main(view: View) -> None:
     with adjust.drawer("diagnose"), errors_said():
         prompt, settings = prompt_of(view), choose_settings()
     words, picture = st.container(key="diagnose").columns([32, 68], gap="medium")
+    picture = picture.container(key="diagnose-found")
     with words, errors_said():
         st.caption("Texts and the vectors that your program gives them; they stay in the memory of your session.")
         given = choose(view, prompt)
@@ -107,31 +108,37 @@ def choose(view: View, prompt: str | None) -> Given | None:
     texts = tuple(line for line in typed.splitlines() if line.strip())
     if len(texts) > (most := limits.DIAGNOSE_TEXTS.value):
         raise EncoderError(f"{len(texts):,} texts, and the limit is {most:,}: send fewer.")
-    source = "file"
-    if visitors.for_one_person():
-        source = state.segmented(Params.source, "Vectors of", SOURCES)
-    vectors = {"file": of_file, "server": of_server, "onnx": of_onnx}[source](view, texts, prompt) if texts else None
+    offered = SOURCES if visitors.for_one_person() else {one: SOURCES[one] for one in OF_A_VISITOR}
+    source = state.segmented(Params.source, "Vectors of", offered)
+    vectors = (
+        {"file": of_file, "pasted": of_pasted, "server": of_server, "onnx": of_onnx}[source](view, texts, prompt)
+        if texts
+        else None
+    )
     return None if vectors is None else Given(texts, vectors)
 
 
 def of_file(view: View, texts: tuple[str, ...], prompt: str | None) -> np.ndarray | None:
-    """Vectors that are pasted, or of an uploaded file; None without any."""
-    pasted = st.text_area(
-        "Vectors as JSON", key="diagnose:json", height=90, placeholder='{"data": [{"index": 0, "embedding": [...]}]}'
-    )
+    """Vectors of an uploaded file; None without one."""
     file = kept_file.upload(
-        "Or a file of vectors",
+        "A file of vectors",
         "diagnose:file",
         "diagnose:vectors",
         [one.removeprefix(".") for one in VECTOR_FORMATS],
         limits.DIAGNOSE_FILE.value,
     )
-    if pasted.strip():
-        return diagnose.read_vectors(pasted.encode("utf-8", "replace"), "pasted.json")
     found: np.ndarray | None = kept_file.read(
         "diagnose:vectors", file, make=lambda one: diagnose.read_vectors(one.getvalue(), one.name)
     )
     return found
+
+
+def of_pasted(view: View, texts: tuple[str, ...], prompt: str | None) -> np.ndarray | None:
+    """Vectors that are pasted; None without any."""
+    pasted = st.text_area(
+        "Vectors as JSON", key="diagnose:json", height=130, placeholder='{"data": [{"index": 0, "embedding": [...]}]}'
+    )
+    return diagnose.read_vectors(pasted.encode("utf-8", "replace"), "pasted.json") if pasted.strip() else None
 
 
 def of_server(view: View, texts: tuple[str, ...], prompt: str | None) -> np.ndarray | None:
@@ -320,7 +327,8 @@ def differences(found: diagnose.Verdict) -> dict[str, object]:
         texts, key="diagnose:texts", height=240, alt="The largest difference of each text, without and with the fault."
     )
     names = {place: f"{place + 1}: {text[:60]}" for place, text in enumerate(found.texts)}
-    chosen = state.selectbox(Params.text_of, "Vector of the text", {None: "the one that differs most", **names})
+    most = "the one that differs most"
+    chosen = state.selectbox(Params.text_of, "Vector of the text", {None: most, **names}, placeholder=most)
     place = worst(found) if chosen is None else chosen
     numbers = drawn.dimension_differences(found.by_dimension(place))
     plot(numbers, key="diagnose:numbers", height=220, alt="The differences of one vector, number by number.")

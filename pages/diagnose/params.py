@@ -6,9 +6,10 @@ from pages.state import Param, choice, state, string, whole_number
 #: Up to how many faults together are searched.
 TOGETHER = {"1": "single faults", "2": "pairs, too", "3": "up to three"}
 
-#: Where the other program's vectors come from. A shared server has the first only: it asks no address and opens no
-#: file that a visitor names.
-SOURCES = {"file": "a file", "server": "a server", "onnx": "an ONNX file"}
+#: Where the other program's vectors come from. A shared server has OF_A_VISITOR only: it asks no address and opens
+#: no file that a visitor names.
+SOURCES = {"file": "a file", "pasted": "JSON", "server": "a server", "onnx": "an ONNX file"}
+OF_A_VISITOR = ("file", "pasted")
 
 
 @state.register

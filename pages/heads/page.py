@@ -111,7 +111,7 @@ def one_stack(view: View) -> None:
 
 def head_row(view: View, head: Map) -> None:
     """The name of the open head, its views, and the button that pins it."""
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+    with st.container(key="heads-row", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         with answer.words_of_picture(options.HEAD):
             st.header(head.name, anchor=False, width="content")
         with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):

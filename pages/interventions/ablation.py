@@ -2,7 +2,6 @@
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from encoder import Trace, causal
 from encoder.documents.tables import cells_of
@@ -27,11 +26,9 @@ from pages.state import links, state
 LONGEST = 512
 
 
-def show(view: View, outcome: causal.Outcome, controls: DeltaGenerator) -> None:
-    """The form of an edit among the controls, the map of effects, the recipe, and what the edits change."""
+def show(view: View, outcome: causal.Outcome) -> None:
+    """The map of effects, the recipe with the form of an edit, and what the edits change."""
     steps = state.newest(EditParams.recipe)
-    with controls:
-        recipe.draw_form(view)
     active, changed = edited.active(steps), edited_trace(view)
     found = None
     with errors_said(st.info, icon=":material/edit:"):
@@ -44,6 +41,7 @@ def show(view: View, outcome: causal.Outcome, controls: DeltaGenerator) -> None:
     with st.container(key="controls-recipe", horizontal=True, vertical_alignment="center", gap="small"):
         if found is not None:
             state.segmented(Params.click, "A click on a head", CLICKS)
+        recipe.draw_form(view)
         recipe.draw_recipe(view, steps)
     class_head.draw(view, changed)
     if changed is not None:

@@ -22,8 +22,10 @@ def main(view: View) -> None:
     opening(QUESTIONS[kind])
     if kind == "context":
         context.show(view)
+    elif kind == "ablation":
+        ablation.show(view, outcome)
     else:
-        {"ablation": ablation.show, "patching": patching.show}[kind](view, outcome, controls)
+        patching.show(view, outcome, controls)
     next_page("contribution", "Contribution, what else matters")
 
 

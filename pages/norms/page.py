@@ -36,9 +36,9 @@ def main(view: View) -> None:
         norm_parts.choose(state.params["sides"], norm_parts.NORMS)
     part = state.newest(Params.part)
     opening(QUESTIONS[part].format(norm=name_of(view)))
-    with st.container(key="controls-part", horizontal=True):
+    picture, slider = st.container(key="norms-picture", gap="xsmall"), st.container(key="controls-norm")
+    with picture, st.container(key="controls-part", horizontal=True):
         state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
-    picture, slider = st.container(gap="xsmall"), st.container(key="controls-norm")
     with slider if part == "every" else picture:  # a click on a row of the map of every token chooses, too
         norm = chosen_norm(view, statistics.names)
     token = view.i if view.i is not None else min(1, view.trace.n_tokens - 1)

@@ -26,6 +26,13 @@ SIGNS = {"pre": "●", "post": "■"}
 
 def attention(view: View, traces: PairTraces) -> None:
     """The heads of both encoders, and the selected one large."""
+    with st.container(key="both-grids"):
+        grids(view, traces)
+    one_head(view, traces).draw()
+
+
+def grids(view: View, traces: PairTraces) -> None:
+    """The small maps of all heads in both placements, and the head that differs most."""
     moved = traces.head_differences()
     for column, placement in zip(st.columns(2, gap="medium"), PLACEMENTS, strict=True):
         with column:
@@ -42,7 +49,6 @@ def attention(view: View, traces: PairTraces) -> None:
             "open-most",
             partial(selection.open_head, layer, head),
         )
-    one_head(view, traces).draw()
 
 
 def differs(moved: np.ndarray) -> str:

@@ -5,15 +5,39 @@ import streamlit as st
 from encoder import probe
 from encoder.run import ModelSpec
 from pages.base.access import limits
-from pages.components.lazy import popover
 from pages.core.inputs import kept_file
 from pages.core.view import View, ViewParams
+from pages.core.widgets import adjust
 from pages.core.words import about
 from pages.probes.params import BESIDE, TASKS, VIEWS, Params
 from pages.probes.work import Subject
 from pages.state import state
 
 TITLES = {**probe.TITLES, "file": "Your file"}
+
+
+def options() -> None:
+    """The drawer of the vectors and of the models that are compared. Draw it after the title."""
+    with adjust.drawer("probes"):
+        state.bound(
+            st.pills,
+            Params.views,
+            "Vectors",
+            options=list(VIEWS),
+            format_func=VIEWS.get,
+            selection_mode="multi",
+            help="One token: the marked word, or the first word of a text. The others pool all tokens of the text.",
+        )
+        state.bound(
+            st.pills,
+            Params.beside,
+            "Compared with the chosen model",
+            options=list(BESIDE),
+            format_func=BESIDE.get,
+            selection_mode="multi",
+        )
+    if not state.get(Params.views):
+        state.put(Params.views, Params.views.default)
 
 
 def task() -> probe.Task | None:
@@ -28,27 +52,6 @@ def task() -> probe.Task | None:
             width=390,
             help=about.text(__file__, "The tasks", **probe.TITLES),
         )
-        state.bound(
-            st.pills,
-            Params.views,
-            "Vectors",
-            options=list(VIEWS),
-            format_func=VIEWS.get,
-            selection_mode="multi",
-            help="One token: the marked word, or the first word of a text. The others pool all tokens of the text.",
-        )
-        if (options := popover("Models", "probe-models", icon=":material/add:")) is not None:
-            with options:
-                state.bound(
-                    st.pills,
-                    Params.beside,
-                    "Compared with the chosen model",
-                    options=list(BESIDE),
-                    format_func=BESIDE.get,
-                    selection_mode="multi",
-                )
-    if not state.get(Params.views):
-        state.put(Params.views, Params.views.default)
     return _file() if name == "file" else probe.bundled(name)
 
 

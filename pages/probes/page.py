@@ -24,18 +24,22 @@ def main(view: View) -> None:
     heading(about.text(__file__, "What a probe shows"))
     task = None
     with errors_said():
+        controls.options()
         task = controls.task()
         if task is None:
             st.info("Choose a file to begin.", icon=":material/upload_file:")
         else:
             subjects = controls.subjects(view)
             views = state.get(Params.views)
+            first = st.container()  # of the picture, before the button that trains
             found = work.curves(subjects, task, views)
             if found is None and (found := work.recorded(view, task, views)):
                 subjects = [next(iter(found))[0]]
-                st.caption(f"**Recorded: {plain(subjects[0].name)}.** The button above trains the probes here.")
+                first.caption(f"**Recorded: {plain(subjects[0].name)}.** The button below trains the probes here.")
             if found:
-                picture(view, task, subjects, found)
+                with first:
+                    selected = picture(task, subjects, found)
+                below(view, task, found, selected)
             else:
                 st.caption(_about(task))
     head.opened(view)
@@ -50,8 +54,8 @@ def _about(task: Task) -> str:
     )
 
 
-def picture(view: View, task: Task, subjects: list[work.Subject], found: Curves) -> None:
-    """The answer, the curves, the selected probe and the exports."""
+def picture(task: Task, subjects: list[work.Subject], found: Curves) -> tuple[int, int]:
+    """The answer and the curves; returns the selected curve and layer."""
     names = list(found)
     place, layer = _selected(names, found)
     with answer.area():
@@ -64,6 +68,13 @@ def picture(view: View, task: Task, subjects: list[work.Subject], found: Curves)
             on_event=on_click(point=lambda event: _select(event, names)),
         )
     st.caption(f"{about.text(__file__, 'How to read the curves')} {_about(task)}")
+    return place, layer
+
+
+def below(view: View, task: Task, found: Curves, selected: tuple[int, int]) -> None:
+    """What was cut, what one can conclude, the selected probe and the exports."""
+    names = list(found)
+    place, layer = selected
     if cut := max(one.n_cut for one in found.values()):
         st.caption(f"Texts longer than {MOST_TOKENS} tokens: {cut:,}. The probes use their beginnings only.")
     about.expander(__file__, "What one can conclude, and what not")

@@ -5,7 +5,7 @@ import streamlit as st
 from encoder import texts
 from pages.core.inputs import kept_file
 from pages.core.view import View
-from pages.core.widgets import examples
+from pages.core.widgets import adjust, examples
 from pages.core.words import errors_said, number, opening, plain
 from pages.state import state
 from pages.texts import circuit, exported, hits, missed, number_placed, pairs, places, plane, shaded, sources
@@ -44,23 +44,27 @@ def show(view: View) -> None:
 
 def _choose(view: View) -> Subject | None:
     """The query, the ranking, a text of one's own and the source; None while a file is missing."""
-    first = st.container(key="texts-search")  # the ranking comes before what is ranked
+    first = st.container(key="texts-search")
     with first:
         # Without a file, too: a query that was typed stays when the server has lost the file.
         typed = state.bound(
-            st.text_input, Params.query, "Query", placeholder=view.text, help="Empty: your sentence is the query."
+            st.text_input,
+            Params.query,
+            "Query",
+            placeholder=view.text,
+            help="Empty: the sentence of the other pages is the query.",
         )
-    query = typed if typed.strip() else view.text
-    with st.container(key="texts-given"):
+    with adjust.drawer("texts", "Your texts", "library_add"):
+        examples.draw(__file__, "pairs", "texts:example")
+        given = sources.choose()
         other = state.bound(
             st.text_input,
             Params.similar_to,
-            "Compare the query with",
-            placeholder="a text of the list, or one that you type",
+            "Compare the query with one text only",
+            placeholder="type a text",
             help="Empty: select a text in the list.",
         )
-        examples.draw(__file__, "pairs", "texts:example", width=250)
-        given = sources.choose()
+    query = typed if typed.strip() else view.text
     ranking = None
     with first, errors_said():
         ranking = _ranking(view, given, query)
@@ -77,7 +81,7 @@ def _choose(view: View) -> Subject | None:
 
 def _ranking(view: View, given: object, query: str) -> texts.Ranking | None:
     if given is None:
-        st.info("Choose a file to begin.", icon=":material/upload_file:")
+        st.info("Choose a file under Your texts.", icon=":material/upload_file:")
         return None
     if isinstance(given, sources.Given):
         kept_file.say_left_out(given.problems, given.n_left_out, "searched", "search-problems")

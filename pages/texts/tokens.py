@@ -6,17 +6,18 @@ from functools import partial
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from encoder import figures
 from encoder.checkpoints import first_bundled
 from encoder.corpus import Atlas, Behaves, TokenHit, token_vector
 from encoder.measure import telling
 from pages.base.work.compute_turns import TURNS
-from pages.components.lazy import popover
 from pages.core.corpora import atlases
+from pages.core.frame import input_row
 from pages.core.inputs import chosen_input
 from pages.core.view import View, ViewParams, first_view, selection
-from pages.core.widgets import Export, title
+from pages.core.widgets import Export, adjust, title
 from pages.core.words import errors_said, number, opening, plain, token_names
 from pages.state import controlled, links, state
 from pages.texts.params import TARGETS, TokenParams
@@ -56,12 +57,18 @@ class Query:
 def show(view: View) -> None:
     """The page for words: a token of the sentence, and the tokens of a corpus that are used like it."""
     opening("Where does a corpus use a word as your sentence does, by the cosine of two token vectors?")
+    with st.container(key="input-itself", gap="xsmall"):
+        input_row.sentence_controls()
     with errors_said():
         if not state.newest(atlases.AtlasParams.atlas) and not _has_vectors(atlases.of_model(view)):
             view = chosen_input.instead(view, first_bundled("text"), "has no atlas with vectors of tokens")
-        atlas = atlases.choose(view)
-        if atlas is not None and _fits(view, atlas):
-            _draw(view, atlas)
+        drawer = adjust.drawer("words")
+        with drawer:
+            atlas = atlases.choose(view)
+        if atlas is None:
+            st.info("Choose an atlas under Adjust.", icon=":material/dataset:")
+        elif _fits(view, atlas):
+            _draw(view, atlas, drawer)
 
 
 def _has_vectors(atlas: Atlas | None) -> bool:
@@ -82,12 +89,13 @@ def _fits(view: View, atlas: Atlas) -> bool:
     return True
 
 
-def _draw(view: View, atlas: Atlas) -> None:
-    """The token, the filter, the hits, what they share, and the export panel."""
-    place = choose_token(view)
+def _draw(view: View, atlas: Atlas, drawer: DeltaGenerator) -> None:
+    """The token, the hits, what they share, and the export panel. drawer: of the layer and the filter."""
+    with st.container(key="texts-words"):
+        place = choose_token(view)
     if place is None:
         return
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with drawer:
         at = choose_layer(view, atlas)
         where = choose_filter(view)
         state.bound(st.toggle, TokenParams.others, "Other words only")
@@ -171,7 +179,6 @@ def choose_layer(view: View, atlas: Atlas) -> int:
             TokenParams.at,
             "Vectors after layer",
             options=list(known),
-            width=180,
             format_func=lambda at: names.get(at, str(at)),
         )
     )
@@ -179,35 +186,27 @@ def choose_layer(view: View, atlas: Atlas) -> int:
 
 def choose_filter(view: View) -> Behaves | None:
     """Draw the filter by the behaviour of the open head."""
-    params = state.read(TokenParams)
-    head = f"L{view.layer} H{view.head}"
-    on = "" if params.target == "any" else f": {TARGETS[params.target]} in {head}"
-    if (part := popover(f"Filter by a head{on}", "token-filter", icon=":material/filter_alt:")) is not None:
-        with part:
-            for place, (param, last) in zip(
-                st.columns(2),
-                ((ViewParams.layer, view.loaded.config.n_layers), (ViewParams.head, view.loaded.config.n_heads)),
-                strict=True,
-            ):
-                state.bound(place.number_input, param, param.name.capitalize(), min_value=0, max_value=last - 1)
-            st.markdown(f"Only tokens of the corpus that, in **{head}**, attend to")
-            state.bound(
-                st.selectbox,
-                TokenParams.target,
-                "Attends to",
-                list(TARGETS),
-                format_func=TARGETS.get,
-                label_visibility="collapsed",
-            )
-            state.bound(
-                st.slider,
-                TokenParams.least,
-                "with a weight of at least",
-                0.0,
-                1.0,
-                step=0.05,
-                help="Weights are known to 1/255.",
-            )
+    config = view.loaded.config
+    state.bound(
+        st.selectbox,
+        TokenParams.target,
+        f"Only tokens that attend, in L{view.layer} H{view.head}, to",
+        list(TARGETS),
+        format_func=TARGETS.get,
+    )
+    if state.newest(TokenParams.target) != "any":
+        sides = ((ViewParams.layer, config.n_layers), (ViewParams.head, config.n_heads))
+        for place, (param, count) in zip(st.columns(2), sides, strict=True):
+            state.bound(place.number_input, param, param.name.capitalize(), min_value=0, max_value=count - 1)
+        state.bound(
+            st.slider,
+            TokenParams.least,
+            "with a weight of at least",
+            0.0,
+            1.0,
+            step=0.05,
+            help="Weights are known to 1/255.",
+        )
     params = state.read(TokenParams)
     return None if params.target == "any" else Behaves(view.layer, view.head, params.target, params.least)
 
@@ -246,7 +245,9 @@ def _marked(text: str, hit: TokenHit) -> str:
     last = last if last == len(text) else max(text.rfind(" ", hit.end, last), hit.end)
     before, after = ("… " if first else ""), (" …" if last < len(text) else "")
     inside = plain(text[hit.start : hit.end]) or "·"
-    return f"{before}{plain(text[first : hit.start])}**{inside}**{plain(text[hit.end : last])}{after}"
+    # Markdown takes ** next to a sign and a letter for text; next to a thin blank it is bold.
+    blank = "" if text[hit.start : hit.end].isalnum() else "\u200a"
+    return f"{before}{plain(text[first : hit.start])}{blank}**{inside}**{blank}{plain(text[hit.end : last])}{after}"
 
 
 def _open(text: str, position: int) -> None:

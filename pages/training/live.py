@@ -112,7 +112,7 @@ def watched_head(settings: TaskSettings) -> progress.WatchedHead:
 
 def head_controls(settings: TaskSettings) -> None:
     """Which head the maps show, and whether for one sequence or on average."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(key="training-head", horizontal=True, vertical_alignment="bottom"):
         for param, title, count in (
             (Params.shown_layer, "Layer", settings.n_layers),
             (Params.shown_head, "Head", settings.n_heads),

@@ -62,8 +62,17 @@ def buttons(group: runs.RunGroup | None, *, active: bool) -> None:
     active: as the picture of the runs has it, which asks for another run of the page when this changes.
     """
     with st.container(key="controls-runs", horizontal=True, vertical_alignment="center", gap="xsmall"):
-        for title in runs.PRESETS:
-            st.button(title, key=f"preset {title}", on_click=runs.use_preset, args=(title,))
+        with st.popover("Experiments", icon=":material/science:"):
+            st.caption("Each one chooses the settings and starts the runs.")
+            for title in runs.PRESETS:
+                st.button(
+                    title,
+                    icon=":material/play_arrow:",
+                    type="tertiary",
+                    key=f"preset {title}",
+                    on_click=runs.use_preset,
+                    args=(title,),
+                )
         start = st.empty()  # drawn after the settings, which may be impossible
         if group is not None and active:
             st.button("Stop", icon=":material/stop:", on_click=group.stop)

@@ -38,7 +38,8 @@ def one_row_of_groups_opens_their_pages_by_mouse(page: Page) -> None:
     tops = {round(groups.nth(number).bounding_box()["y"]) for number in range(groups.count())}
     assert len(tops) == 1
     assert len(groups.all_inner_texts()) <= 7
-    assert 1 <= page.locator("#enc-groups a").count() <= 16
+    assert page.locator("#enc-groups li > a").count() == 12  # the pages; a page's entry names its parts
+    assert page.locator("#enc-groups .enc-parts a").all_text_contents() == ["Norms", "Classroom", "By hand"]
     assert bar(page).get_by_role("link", name="Positions").count() == 0  # closed
     bar(page).get_by_role("button", name="Layer", exact=True).click()
     bar(page).get_by_role("link", name="Positions").click()

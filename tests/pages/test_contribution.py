@@ -91,7 +91,7 @@ def test_rollout_follows_the_layer(minilm: encoder.TextEncoder) -> None:
     made = rollouts(minilm.trace(TEXT))
     app = visit(PAGE, text=TEXT, beyond="rollout", layer="1", i="3")
     assert f"itself {float(made[1, 3, 3]):.1%}" in written(app)
-    app.main.slider[0].set_value(5).run()
+    next(one for one in app.number_input if one.label == "Layer").set_value(5).run()
     assert_well(app)
     assert app.query_params["layer"] == "5"
     others = [float(share) for place, share in enumerate(made[5, 3]) if place != 3]

@@ -19,7 +19,7 @@ TEXTS = ["A cat sat on the mat.", "two words", "Hokkaidō, café"]
 
 def opened(model: encoder.TextEncoder, vectors: np.ndarray, **values: str):
     """The page with texts and pasted vectors, after “Diagnose” was pressed."""
-    app = visit("diagnose", model="twin-pre", **values)
+    app = visit("diagnose", model="twin-pre", their_vectors="pasted", **values)
     app.text_area(key="diagnose:lines").set_value("\n".join(TEXTS)).run()
     app.text_area(key="diagnose:json").set_value(json.dumps({"embeddings": vectors.tolist()})).run()
     for button in app.button:
@@ -109,7 +109,7 @@ def test_a_shared_server_asks_no_address(monkeypatch: pytest.MonkeyPatch):
     app = visit("diagnose", model="twin-pre", their_vectors="server", their_address="http://localhost:1")
     assert_well(app)
     assert "Its address" not in {one.label for one in app.text_input}
-    assert [one.label for one in app.text_area if one.key == "diagnose:json"]
+    assert next(one for one in app.segmented_control if one.label == "Vectors of").options == ["a file", "JSON"]
 
 
 def test_an_onnx_file_that_is_not_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch):

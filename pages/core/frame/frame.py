@@ -23,7 +23,7 @@ from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, unknown_words
 from pages.core.stores import cache, estimates, model_store
 from pages.core.view import View, ViewParams, first_view, maps, model_spec, norm_change, output, padded, typed_text
-from pages.core.view.view import PAGE_BOTH, PAGE_TAKES
+from pages.core.view.view import PAGE_AS_TRAINED, PAGE_TAKES
 from pages.core.widgets import adjust, glossary_panel
 from pages.core.words import glossary, plain, say_error
 from pages.state import state
@@ -80,7 +80,7 @@ def run(
     view without HOME in the address belongs to another page. The page's script ends with `show`.
     """
     st.session_state[_OPEN] = entry
-    st.session_state[PAGE_TAKES], st.session_state[PAGE_BOTH] = entry.takes, entry.both_norms
+    st.session_state[PAGE_TAKES], st.session_state[PAGE_AS_TRAINED] = entry.takes, entry.as_trained
     st.session_state[_PAGES] = (*st.session_state.get(_PAGES, ("",))[-1:], page.url_path)
     st.session_state.pop(_VIEW, None)
     is_first_run = not state.has_begun()
@@ -139,7 +139,7 @@ def was_here() -> bool:
 
 def _with_input(draw: Callable[[], None], area: DeltaGenerator, entry: Page) -> None:
     with area, st.container(key="input", horizontal=True, gap="xsmall"):
-        place_of_input = st.container(key="input-itself", gap="xsmall")
+        place_of_input = st.container(key="input-itself", gap="xsmall") if "text" in entry.uses else None
         # On a phone one row, which scrolls to the side: the picture begins on the first screen.
         with st.container(key="input-controls", horizontal=True, gap="xsmall"):
             with st.container(key="input-model", horizontal=True, gap="xsmall"):
@@ -151,13 +151,17 @@ def _with_input(draw: Callable[[], None], area: DeltaGenerator, entry: Page) -> 
                 settings=st.container(key="input-more", horizontal=True, gap="xsmall"),
                 windows=area.container(key="input-windows"),
             )
-        with place_of_input:
-            input_row.input_controls()
+        if place_of_input is None:
+            input_row.kind_of_input()
+        else:
+            with place_of_input:
+                input_row.input_controls()
     view = _view(area, entry, slots)
     if view is not None:
         _draw(draw, view, area, entry)
     with slots.settings:
-        settings.controls(st.session_state.get(_VIEW), input_row.options)
+        examples = None if place_of_input is None else input_row.options
+        settings.controls(st.session_state.get(_VIEW), examples)
 
 
 def _draw(draw: Callable[[], None], view: View, area: DeltaGenerator, entry: Page) -> None:
@@ -166,7 +170,7 @@ def _draw(draw: Callable[[], None], view: View, area: DeltaGenerator, entry: Pag
         with area:
             view = edited.applied(view)
     st.session_state[_VIEW] = view
-    _notes(area, view)
+    _notes(area, view, entry)
     if entry.edits is not None:
         with area:
             edited.mark(view)
@@ -280,6 +284,8 @@ def _controls_of_model(slots: Slots, entry: Page, spec: ModelSpec, model: NamedE
         input_row.head_controls(output.config_shown(model, of_decoder), entry.uses)
     if model.takes != "text":
         return None
+    if "text" not in entry.uses:
+        return typed_text()
     with slots.windows:
         return long_text.controls(spec, model)
 
@@ -305,14 +311,15 @@ def _link_notes() -> None:
         st.warning("  \n".join(plain(sentence) for sentence in state.notes()), icon=":material/link_off:")
 
 
-def _notes(area: DeltaGenerator, view: View) -> None:
-    """Notes about the link, the text and the model, the same on every page."""
+def _notes(area: DeltaGenerator, view: View, entry: Page) -> None:
+    """Notes about the link, the model and, where the page shows it, the text."""
+    shows_text = "text" in entry.uses
     with area:
         _link_notes()
         stand_in.say()
-        if view.trace.source is not None and view.trace.source.cut:
+        if shows_text and view.trace.source is not None and view.trace.source.cut:
             long_text.note(view)
-        if isinstance(view.run.input, Text) and not view.text.strip() and view.pair is None:
+        if shows_text and isinstance(view.run.input, Text) and not view.text.strip() and view.pair is None:
             st.info("The text is empty, so you see the special tokens only. Type a sentence above.")
         if view.model.untrained is not None:
             st.info(
@@ -322,7 +329,7 @@ def _notes(area: DeltaGenerator, view: View) -> None:
             st.info(CAUSAL, icon=":material/signal_cellular_alt:")
         for sentence in view.loaded.notes:
             st.info(plain(sentence), icon=":material/info:")
-        if unknown := unknown_words.sentence(view.trace, view.loaded):
+        if shows_text and (unknown := unknown_words.sentence(view.trace, view.loaded)):
             st.info(plain(unknown), icon=":material/unknown_document:")
 
 

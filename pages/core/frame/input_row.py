@@ -24,8 +24,8 @@ from pages.core.view.view import (
     FIRST_SENTENCE,
     UNTRAINED_ATTENTION,
     is_pair,
+    opens_as_trained,
     page_takes,
-    shows_both_norms,
 )
 from pages.core.widgets import examples
 from pages.state import Param, state
@@ -177,7 +177,7 @@ def awaits_source() -> bool:
 def norm_controls(spec: ModelSpec | None) -> None:
     """The placement of the norms. spec: of the model; None: there is none."""
     norm = state.newest(ViewParams.norm)
-    if shows_both_norms() or (
+    if opens_as_trained() or (
         spec is not None and model_store.takes(spec) in ("maps", "cross")
     ):  # maps do not know the norms
         return
@@ -249,6 +249,12 @@ def head_controls(config: encoder.EncoderConfig | None, uses: Collection[str] = 
             st.number_input(title, value=value, disabled=True, key=f"resting {param.name}")
         else:
             state.bound(st.number_input, param, title, min_value=0, max_value=_last(config, param))
+
+
+def place_on_picture(view: View, uses: Collection[str] = ("layer", "head")) -> None:
+    """`head_controls` on the picture that they change, of a page that has none above it. Call it before the picture."""
+    with st.container(key="picture-place", horizontal=True, width="content", gap="xsmall"):
+        head_controls(view.loaded.config, uses)
 
 
 def _last(config: encoder.EncoderConfig, param: Param[int]) -> int:

@@ -33,9 +33,10 @@ class Page:
     (an image and texts), and a sentence with the reason where others are left out; pads: whether it shows a
     text padded as in a batch; maps: whether it shows small maps of all heads; edits: whether it shows the edited run,
     None: it draws the edits itself; in_bar: whether the bar has a link to it. The search, links and its address open it
-    in any case; both_norms: whether it shows both norm placements, and so has no control of them; measured: of which
-    numbers the line about moved norms names the largest change (core/view/norm_change.py), "" where the picture itself
-    says what changed.
+    in any case; part_of: the folder of the page that it is a part of, in whose entry the bar names it, "" for a page of
+    its own; as_trained: whether it leaves the norms as they were trained, and so has no control of them (it shows both
+    placements, or compares another program with the model); measured: of which numbers the line about moved norms names
+    the largest change (core/view/norm_change.py), "" where the picture itself says what changed.
     """
 
     folder: str
@@ -52,7 +53,8 @@ class Page:
     maps: bool = False
     edits: bool | None = False
     in_bar: bool = True
-    both_norms: bool = False
+    part_of: str = ""
+    as_trained: bool = False
     measured: str = "vector"
 
     @property
@@ -100,6 +102,12 @@ def _bar(groups: Mapping[str, Sequence[Page]], here: str, home: str) -> str:
         current = ' aria-current="page"' if entry.folder == here else ""
         return f'<a href="{address}"{current}>{inner}</a>'
 
+    def of_page(entry: Page, entries: Sequence[Page]) -> str:
+        """The link of a page with its question, and small ones of its parts."""
+        inside = [link(one, html.escape(one.name)) for one in entries if one.part_of == entry.folder]
+        named = f'<div class="enc-parts">{"".join(inside)}</div>' if inside else ""
+        return link(entry, f"<b>{html.escape(entry.name)}</b><span>{html.escape(entry.help)}</span>") + named
+
     parts = []
     for number, (group, entries) in enumerate(groups.items()):
         is_open, name = any(entry.folder == here for entry in entries), html.escape(group)
@@ -108,10 +116,7 @@ def _bar(groups: Mapping[str, Sequence[Page]], here: str, home: str) -> str:
         if len(entries) == 1:
             parts.append(f"<li{mark}>{link(entries[0], name)}</li>")
             continue
-        links = "".join(
-            f"<li>{link(one, f'<b>{html.escape(one.name)}</b><span>{html.escape(one.help)}</span>')}</li>"
-            for one in entries
-        )
+        links = "".join(f"<li>{of_page(one, entries)}</li>" for one in entries if not one.part_of)
         said = f'{name}<span class="enc-unseen">, the open page is here</span>' if is_open else name
         parts.append(
             f'<li{mark}><button type="button" aria-expanded="false" aria-controls="enc-group-{number}">{said}</button>'

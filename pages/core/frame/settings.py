@@ -22,17 +22,20 @@ def check_device() -> None:
         state.put(ViewParams.device, "auto")
 
 
-def controls(view: View | None, examples: Callable[[], None]) -> None:
+def controls(view: View | None, examples: Callable[[], None] | None) -> None:
     """Examples; colours of the maps; where and with which precision the model runs; its size and memory.
 
-    examples: draws them, and what else a sentence may be.
+    examples: draws them, and what else a sentence may be; None on a page without the sentence.
     """
-    part = popover("Examples and settings", "settings", icon=":material/tune:")
+    # Keys of their own: the search opens the drawer with the examples on a page that has them.
+    title, key = ("Settings", "machine") if examples is None else ("Examples and settings", "settings")
+    part = popover(title, key, icon=":material/tune:")
     if part is None:
         return
     with part:
-        with st.container(key=f"{KEY}input"):
-            examples()
+        if examples is not None:
+            with st.container(key=f"{KEY}input"):
+                examples()
         state.bound(st.selectbox, ViewParams.colours, "Colours of the maps", COLOURS, format_func=str.title)
         offered = ("auto", *available_devices())
         state.bound(

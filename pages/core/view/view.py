@@ -32,7 +32,7 @@ MOST_SELECTED = 64
 
 
 #: Where the session keeps what the open page accepts.
-PAGE_TAKES, PAGE_BOTH = "_page_takes", "_page_shows_both_norms"
+PAGE_TAKES, PAGE_AS_TRAINED = "_page_takes", "_page_opens_as_trained"
 
 
 @state.register
@@ -150,7 +150,7 @@ def untrained() -> Untrained:
 def model_spec() -> ModelSpec:
     """The model that the controls name. Raises EncoderError if they name none."""
     model = state.newest(ViewParams.model)
-    norm = "trained" if shows_both_norms() else state.newest(ViewParams.norm)
+    norm = "trained" if opens_as_trained() else state.newest(ViewParams.norm)
     place = {"device": state.newest(ViewParams.device), "dtype": state.newest(ViewParams.dtype)}
     if model == UNTRAINED:
         norm = norm if norm in NORM_PLACEMENTS else "post"
@@ -181,6 +181,6 @@ def page_takes() -> Collection[str]:
     return st.session_state.get(PAGE_TAKES, ("text",))
 
 
-def shows_both_norms() -> bool:
-    """Whether the open page shows both norm placements, whatever is chosen elsewhere; `frame.run` says so."""
-    return bool(st.session_state.get(PAGE_BOTH))
+def opens_as_trained() -> bool:
+    """Whether the open page leaves the norms as trained, whatever is chosen elsewhere; `frame.run` says so."""
+    return bool(st.session_state.get(PAGE_AS_TRAINED))

@@ -11,11 +11,11 @@ def next_to(row: DeltaGenerator) -> None:
     st.session_state[_ROW] = row
 
 
-def drawer(key: str) -> DeltaGenerator:
+def drawer(key: str, label: str = "Adjust", icon: str = "tune") -> DeltaGenerator:
     """The container of the controls. key: of the page's part.
 
     They are drawn while it is closed, too: a widget is where its value is.
     """
     row: DeltaGenerator | None = st.session_state.pop(_ROW, None)
     popover = st.popover if row is None else row.popover
-    return popover("Adjust", icon=":material/tune:", key=f"adjust-{key}", width="content")
+    return popover(label, icon=f":material/{icon}:", key=f"adjust-{key}", width="content")

@@ -10,7 +10,7 @@ CONTROLS = {
     "model": ("Model", ".st-key-input-model"),
     "norms": ("Norm placement", ".st-key-view-norm"),
     "place": ("Layer and head", ".st-key-view-layer, .st-key-view-head"),
-    "settings": ("Settings and device", ".st-key-lazy-settings"),
+    "settings": ("Settings and device", ":is(.st-key-lazy-settings, .st-key-lazy-machine)"),
     "options": ("Options", ".st-key-lazy-options"),
     "export": ("Export and share", ".st-key-lazy-take"),
     "pages": ("Names of pages", ".enc-pages"),

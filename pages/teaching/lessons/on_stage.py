@@ -9,7 +9,8 @@ from pages.teaching.lessons.lesson import Step
 #: Controls, titles and further parts of pages: none of them is what a step is about.
 _AROUND = """
 .stMain :is(.st-key-input, .st-key-input-windows, .st-key-page-title, .st-key-norm-change, .st-key-heads-below,
-  .st-key-heads-ask, [class*="st-key-controls-"], [class*="st-key-lazy-"], [data-testid="stPageLink"]) {
+  .st-key-heads-ask, .st-key-picture-place, [class*="st-key-controls-"], [class*="st-key-lazy-"],
+  [data-testid="stPageLink"]) {
   display: none !important; }
 .stMainBlockContainer { padding-inline: 1rem !important; padding-bottom: 0.5rem !important; }
 """
