@@ -37,13 +37,15 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 DESK, WALL = {"viewport": {"width": 1280, "height": 800}}, {"viewport": {"width": 1920, "height": 1080}}
 #: Seconds in which a change is to be on a screen, for SHARE % of them, and after which it counts as lost.
 SOON, SHARE, PATIENCE = 1.0, 95, 60.0
+#: Milliseconds between two looks at a screen: each frame would cost the browsers what they need for drawing.
+LOOK = 50
 #: Kinds that a phone answers here: a press of an option, or words and Enter. The others stay without an answer.
 PRESSED, TYPED = ("token", "true or false", "choice", "concept"), ("number", "conclusion")
 #: Before the scripts of each page: when the last button was pressed.
 CLICKS = """addEventListener("click", (event) => {
   if (event.target.closest?.("button")) globalThis.__clickedAt = Date.now();
 }, true);"""
-#: What a screen shows of a change. `same` compares words without signs, which Markdown may draw in another way.
+#: What a screen shows of a change. Words are compared without signs, which Markdown may draw in another way.
 SHOWN = """([screen, change]) => {
   const words = (text) => (text ?? "").replace(/[^\\p{L}\\p{N}]/gu, "");
   const all = (selector) => [...document.querySelectorAll(selector)];
@@ -63,7 +65,7 @@ SHOWN = """([screen, change]) => {
       result: () => has(".enc-wall h1", change.ask) && all(".enc-wall :is(.enc-wall-exhibit, .enc-wall-true)").length,
     },
     phone: {
-      step: () => has(".stMain", change.step) && !all(ballot).length,
+      step: () => has(".stMain h3", change.title) && !all(ballot).length,
       question: () => has(`${ballot} p`, change.ask),
       result: () => has(`${ballot} p`, change.ask) && !all(unanswered).length,
     },
@@ -107,7 +109,7 @@ class Classroom:
         self.waits: dict[tuple[str, str], Timed] = defaultdict(Timed)
         self.lost: list[str] = []
         self.counts: Counter[str] = Counter()
-        self._killed_at = -PATIENCE
+        self._killed_at, self._store_is_away = -PATIENCE, False
         self.screens: dict[str, Page] = {}
         self.code = ""
         import_params()
@@ -202,7 +204,7 @@ class Classroom:
         from playwright.async_api import TimeoutError as Late
 
         try:
-            return await (await page.wait_for_function(condition, arg=argument)).json_value()
+            return await (await page.wait_for_function(condition, arg=argument, polling=LOOK)).json_value()
         except Late:
             return None
 
@@ -223,8 +225,13 @@ class Classroom:
             for screen in ("wall", "desk")
             for count in range(1, len(phones) + 1)
         }
-        clicked = sorted(await asyncio.gather(*(self._answer(page, question) for page in phones)))
+        given = await asyncio.gather(*(self._answer(page, question) for page in phones), return_exceptions=True)
+        clicked = sorted(one for one in given if not isinstance(one, BaseException))
+        self.lost += [f"a phone cannot answer “{question.ask}”: {one}" for one in given if isinstance(one, Exception)]
         for (screen, count), task in counts.items():
+            if count > len(clicked):
+                task.cancel()
+                continue
             if (shown := await task) is None:
                 self.lost.append(f"{screen} does not count answer {count} to “{question.ask}”")
             else:
@@ -232,14 +239,15 @@ class Classroom:
         room = await self._room()
         kept = {} if room is None or room.question is None else self.store.answers(self.code, room.question.id)
         self.counts["answers, in the store"] += len(kept)
-        if len(kept) != len(phones):
-            self.lost.append(f"{len(phones) - len(kept)} answers to “{question.ask}”")
+        if len(kept) < len(clicked):
+            self.lost.append(f"{len(clicked) - len(kept)} answers to “{question.ask}”")
 
     async def _answer(self, page: Page, question: Question) -> float:
         await asyncio.sleep(self.chance.uniform(0, 4))
         ballot = page.locator('[class*="st-key-ballot"]')
         if question.kind in PRESSED:
-            options = ballot.locator('[data-testid="stPills"] button, [role="radiogroup"] label')
+            options = ballot.locator('[data-testid="stButtonGroup"] button, [role="radiogroup"] label')
+            await options.first.wait_for()
             await options.nth(self.chance.randrange(await options.count())).tap()
         else:
             field = ballot.locator("textarea" if question.kind == "conclusion" else "input")
@@ -261,8 +269,10 @@ class Classroom:
                 self._killed_at = time.time()
                 if self.chance.random() < 0.25:
                     self.counts["ends of the room store"] += 1
+                    self._store_is_away = True
                     await asyncio.to_thread(self.served.store.kill)
                     await asyncio.sleep(AWAY)
+                    self._store_is_away = False
                     await asyncio.to_thread(self.served.store.start)
                     self._killed_at = time.time()
                 elif await asyncio.to_thread(self.served.kill, self.chance.randrange(self.served.workers)):
@@ -274,7 +284,8 @@ class Classroom:
         finally:
             killing.cancel()
             await asyncio.gather(killing, return_exceptions=True)
-            await asyncio.to_thread(self.served.store.start)
+            if self._store_is_away:
+                await asyncio.to_thread(self.served.store.start)
 
     async def _room(self) -> Room | None:
         while True:
