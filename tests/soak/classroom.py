@@ -246,7 +246,7 @@ class Classroom:
         await asyncio.sleep(self.chance.uniform(0, 4))
         ballot = page.locator('[class*="st-key-ballot"]')
         if question.kind in PRESSED:
-            options = ballot.locator('[data-testid="stButtonGroup"] button, [role="radiogroup"] label')
+            options = ballot.locator('.stButtonGroup button, [role="radiogroup"] label')
             await options.first.wait_for()
             await options.nth(self.chance.randrange(await options.count())).tap()
         else:
