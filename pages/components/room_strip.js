@@ -53,7 +53,7 @@ class RoomStrip {
     this.touch = ({ target }) => {
       if (target.closest?.('[class*="st-key-ballot"] :is(button, label)')) navigator.vibrate?.(12);
     };
-    document.addEventListener("click", this.touch);
+    document.addEventListener("click", this.touch, true); // before a press draws its button again
   }
 
   /** @param {Component} component */
@@ -190,7 +190,7 @@ class RoomStrip {
 
   destroy() {
     clearInterval(this.ticking);
-    document.removeEventListener("click", this.touch);
+    document.removeEventListener("click", this.touch, true);
     roomNews().leave(this.hear);
     document.documentElement.classList.remove("enc-in-room", "enc-joins", "enc-spotlight", "enc-on-wall");
     this.root.remove();

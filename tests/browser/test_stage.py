@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from pages.core.frame.frame import import_params
 from pages.teaching.lessons import library
 from tests.browser.test_every_page import ALL, violations
-from tests.conftest import query, settle, wait_until_none
+from tests.conftest import check_width, query, settle, wait_until_none
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -54,6 +54,12 @@ EMPTY = """() => {
   };
   return [...(share < 0.6 ? [`stage: ${share}`] : []), ...Object.keys(halves).filter((name) => !halves[name])];
 }"""
+
+
+#: How often a phone has vibrated.
+FELT = "globalThis.__felt = 0; Navigator.prototype.vibrate = () => { globalThis.__felt += 1; return true; };"
+#: Milliseconds and bytes a second of 3G.
+NET_3G = {"latency": 300, "downloadThroughput": 200_000, "uploadThroughput": 90_000}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -191,3 +197,30 @@ def test_a_query_is_aimed_by_hand(visit: Callable[..., Page], by: str) -> None:
     assert float(handle.get_attribute("aria-valuenow") or 0) > max(before, 0.8)
     page.get_by_role("button", name="Answer", exact=True).click()
     expect(page.get_by_test_id("stAlertContentSuccess")).to_be_visible()
+
+
+@pytest.mark.slow("a slow network is slow")
+def test_a_small_phone_answers_over_3g_and_feels_it(visit: Callable[..., Page]) -> None:
+    desk, wall, _, code = room(visit)
+    phone = visit(f"/classroom?room={code}", **PHONE | {"width": 360, "height": 640}, script=FELT)
+    session = phone.context.new_cdp_session(phone)
+    session.send("Network.enable")
+    session.send("Network.emulateNetworkConditions", {"offline": False, **NET_3G})
+    phone.reload()  # a phone that comes now, without what it has stored
+    settle(phone)
+    begin(desk, "03-one-weight-by-hand")
+    for number in range(4):
+        desk.locator(f".st-key-desk-next-{number} button").click()
+        desk.get_by_text(f"step {number + 1} of").wait_for()
+    together(desk, wall, phone)
+    answers = phone.locator('[class*="st-key-ballot"]')
+    wait_until_none(phone, CUT, [ON_PHONE, 44])
+    check_width(phone)
+    answers.get_by_text("animal", exact=True).tap()
+    answers.get_by_role("button", name="Answer", exact=True).tap()
+    expect(wall.locator(".enc-wall footer")).to_contain_text("1 of 2 answered")
+    assert phone.evaluate("globalThis.__felt") == 2  # the option, and the answer
+    desk.get_by_role("button", name="Show the result").click()
+    expect(phone.locator("tr[data-right]").first).to_contain_text("animal")
+    together(desk, phone)
+    session.detach()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import itertools
+import re
 import zipfile
 from urllib.parse import parse_qs, urlsplit
 from xml.etree import ElementTree as ET
@@ -22,10 +24,50 @@ ORDER = ["responseDeclaration", "outcomeDeclaration", "itemBody", "responseProce
 NS = f"{{{platforms.QTI}}}"
 
 
+#: Of each element that an item has, by the schema of QTI 2.1: required attributes, and children in their order; None:
+#: text and inline elements in any order.
+SCHEMA: dict[str, tuple[set[str], list[str] | None]] = {
+    "assessmentItem": ({"identifier", "title", "adaptive", "timeDependent"}, ORDER),
+    "responseDeclaration": ({"identifier", "cardinality", "baseType"}, ["correctResponse", "mapping"]),
+    "correctResponse": (set(), ["value"]),
+    "value": (set(), []),
+    "mapping": ({"defaultValue"}, ["mapEntry"]),
+    "mapEntry": ({"mapKey", "mappedValue"}, []),
+    "outcomeDeclaration": ({"identifier", "cardinality", "baseType"}, []),
+    "itemBody": (set(), ["p", "choiceInteraction", "orderInteraction", "extendedTextInteraction", "p"]),
+    "p": (set(), None),
+    "object": ({"data", "type"}, []),
+    "textEntryInteraction": ({"responseIdentifier"}, []),
+    "extendedTextInteraction": ({"responseIdentifier"}, ["prompt"]),
+    "choiceInteraction": ({"responseIdentifier", "shuffle", "maxChoices"}, ["prompt", "simpleChoice"]),
+    "orderInteraction": ({"responseIdentifier", "shuffle"}, ["prompt", "simpleChoice"]),
+    "prompt": (set(), []),
+    "simpleChoice": ({"identifier"}, []),
+    "responseProcessing": (set(), ["responseCondition"]),
+    "responseCondition": (set(), ["responseIf"]),
+    "responseIf": (set(), ["and", "setOutcomeValue"]),
+    "and": (set(), ["gte", "lte"]),
+    "gte": (set(), ["variable", "baseValue"]),
+    "lte": (set(), ["variable", "baseValue"]),
+    "variable": ({"identifier"}, []),
+    "baseValue": ({"baseType"}, []),
+    "setOutcomeValue": ({"identifier"}, ["baseValue"]),
+}
+#: What the schema allows as an identifier, and Moodle as the share of an answer that this project writes.
+IDENTIFIER, SHARES = re.compile(r"[A-Za-z_][\w.-]*"), {"0", "100"}
+
+
 @pytest.fixture(scope="module")
 def found() -> list[Item]:
     import_params()
     return [item for name in ("01-tokens", "04-heads", "09-cost") for item in items(name)]
+
+
+@pytest.fixture(scope="module")
+def every() -> list[Item]:
+    """The questions of all lessons."""
+    import_params()
+    return [item for path in sorted(library.SHIPPED.glob("*.md")) for item in items(path.stem)]
 
 
 def items(name: str) -> list[Item]:
@@ -94,6 +136,50 @@ def test_an_item_of_qti_has_the_parts_of_the_schema_in_their_order(found: list[I
     manifest = ET.fromstring(archive.read("imsmanifest.xml"))
     files = {one.get("href") for one in manifest.iter(f"{{{platforms.PACKAGE}}}file")}
     assert files == set(archive.namelist()) - {"imsmanifest.xml"}
+
+
+@pytest.mark.slow("computes the answers of all lessons")
+def test_every_item_keeps_the_rules_of_the_schema(every: list[Item]) -> None:
+    names = [item.name for item in every]
+    assert len(set(names)) == len(names)
+    for item in every:
+        root = ET.fromstring(platforms.qti_item(item))
+        for element in root.iter():
+            tag = element.tag.removeprefix(NS)
+            required, children = SCHEMA[tag]
+            assert required <= set(element.keys()), (item.name, tag)
+            inside = [child.tag.removeprefix(NS) for child in element]
+            if children is not None:
+                places = iter(children)
+                assert all(name in places for name, _ in itertools.groupby(inside)), (item.name, tag, inside)
+            for name in set(element.keys()) & {"identifier", "responseIdentifier"}:
+                assert IDENTIFIER.fullmatch(element.attrib[name]), (item.name, element.attrib)
+        declared = {one.get("identifier") for one in root if one.tag.endswith("Declaration")}
+        assert declared == {"RESPONSE", "SCORE"}
+        used = {one.get("identifier") for name in ("variable", "setOutcomeValue") for one in root.iter(f"{NS}{name}")}
+        assert used <= declared
+        choices = [one.get("identifier") for one in root.iter(f"{NS}simpleChoice")]
+        assert len(set(choices)) == len(choices)
+        assert len(root.findall(f"{NS}responseProcessing")) == (item.kind != "essay")
+
+
+@pytest.mark.slow("computes the answers of all lessons")
+def test_every_question_has_what_moodles_import_reads(every: list[Item]) -> None:
+    for question in ET.fromstring(platforms.moodle(every, "Encoderscope")).findall("question")[1:]:
+        kind, name = question.get("type"), question.findtext("name/text")
+        assert name
+        assert question.find("questiontext[@format='html']/text") is not None
+        shares = [one.get("fraction") or "" for one in question.findall("answer")]
+        assert set(shares) <= SHARES, name
+        assert ("100" in shares) == (kind != "essay"), name
+        assert all(one.findtext("text") for one in question.findall("answer")), name
+        if kind == "multichoice":
+            assert len(shares) > 1
+            assert question.findtext("single") == "true"
+        if kind == "ordering":
+            assert len(shares) > 1
+        if kind == "numerical":
+            assert float(question.findtext("answer/tolerance") or "") >= 0
 
 
 def test_foreign_text_is_text() -> None:

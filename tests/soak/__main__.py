@@ -1,4 +1,7 @@
-"""`python -m tests.soak [--minutes 10] [--visitors 30]`: a school for an hour, and a process that dies now and then."""
+"""`python -m tests.soak [--minutes 10] [--visitors 30]`: a school for an hour, and a process that dies now and then.
+
+`--class 4`: instead of visitors by Streamlit's protocol a desk, a wall and four phones in a real Chromium.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import asyncio
 import os
 import sys
 
+from tests.soak.classroom import Classroom
 from tests.soak.people import people
 from tests.soak.served import serve
 from tests.soak.soak import Soak
@@ -29,13 +33,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0, help="for how long (default: %(default)s)")
     parser.add_argument("--visitors", type=int, default=30, help="how many, two at least (default: %(default)s)")
+    parser.add_argument(
+        "--class", dest="phones", type=int, default=0, help="so many phones, a wall and a desk in real browsers instead"
+    )
     parser.add_argument("--workers", type=int, default=2, help="processes of the server (default: %(default)s)")
     parser.add_argument("--thinking", type=float, default=5.0, help="seconds between actions (default: %(default)s)")
     parser.add_argument("--kill-every", type=float, default=60.0, help="seconds, on average (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of what everybody does (default: %(default)s)")
     options = parser.parse_args()
 
-    async def whole() -> Soak:
+    async def whole() -> Soak | Classroom:
+        if options.phones:
+            classroom = Classroom(served, 60 * options.minutes, options.phones, options.kill_every, options.seed)
+            await classroom.play()
+            return classroom
         soak = Soak(served, options.visitors, 60 * options.minutes, options.thinking, options.seed)
         await run(soak, options.kill_every)
         return soak
