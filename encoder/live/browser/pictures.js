@@ -82,7 +82,11 @@ export function modelPicture(model, trace, labels, { layer, head, query, key, fi
   });
   const isText = !config.patches;
   const pixels = ROWS.find(([most]) => w <= most)[1];
-  const norms = ["norm-attention", "norm-ffn", ...(config.final_norm ? ["final"] : [])];
+  const norms = [
+    ...(encoder.hasAttentionNorm(layer) ? ["norm-attention"] : []),
+    "norm-ffn",
+    ...(config.final_norm ? ["final"] : []),
+  ];
   /** @type {ModelHeader} */
   const header = {
     labels: labels.slice(start, start + w),
@@ -102,7 +106,7 @@ export function modelPicture(model, trace, labels, { layer, head, query, key, fi
     norms,
     normName: "LayerNorm", // the engine refuses other norms
     takes: isText ? "text" : "image",
-    sees: config.causal || trace.edits.causal ? "earlier" : "all",
+    sees: config.causal || trace.edits.causal ? "earlier" : encoder.reach(layer) === Infinity ? "all" : "near",
     stages: ["embedding", ...names, ...(config.final_norm ? ["output"] : [])],
     width: config.d_model,
     neuronCount: config.d_ffn,
