@@ -128,3 +128,4 @@ declare var Plotly: any;
 /** What encoder/live/site.py writes before the service worker: its version and its files. */
 declare const VERSION: string;
 declare const FILES: string[];
+declare const COLOURS: number[];

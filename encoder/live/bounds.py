@@ -16,8 +16,7 @@ POOLINGS = {"mean", "cls"}
 
 #: What the engine lacks -> whether a config has it.
 OF_CONFIG: dict[str, Callable[[EncoderConfig], object]] = {
-    "{position} positions": lambda config: config.position not in ("learned", "none"),
-    "gated feed-forward layers": lambda config: config.gated,
+    "{position} positions": lambda config: config.position not in ("learned", "none", "rotary"),
     "the activation {activation}": lambda config: config.activation not in ACTIVATIONS,
     "experts": lambda config: config.experts,
     "adapters": lambda config: config.adapter,
@@ -28,14 +27,14 @@ OF_CONFIG: dict[str, Callable[[EncoderConfig], object]] = {
     "attention sinks with weights of their own": lambda config: config.attention_sinks,
     "a gate of the heads' output": lambda config: config.output_gate,
     "scaled token vectors": lambda config: config.embedding_scale != 1 or config.mask_id is not None,
-    "attention windows": lambda config: config.attention_window is not None,
+    "rotation by rows and columns": lambda config: config.rotary_grid,
     "biases by rows and columns, or with a gate": lambda config: config.relative_grid or config.relative_gate,
     "a bias by distance in each layer": lambda config: config.relative_per_layer or config.relative_one_sided,
     "keys that heads share": lambda config: config.n_kv_heads != config.n_heads,
     "norms of queries and keys": lambda config: config.qk_norm != "none",
     "RMSNorm": lambda config: config.norm_kind != "layer",
     "layers that share weights": lambda config: config.layer_groups is not None,
-    "other norms than two a layer": lambda config: config.output_norms or config.parallel or not config.first_norm,
+    "other norms than two a layer": lambda config: config.output_norms or config.parallel,
     "static word vectors": lambda config: config.n_layers == 0,
     "colour images": lambda config: config.patches is not None and config.patches.channels != 1,
     "special tokens of images besides [CLS]": lambda config: (

@@ -22,6 +22,8 @@ from encoder.errors import EncoderError
 from encoder.live import bounds
 from encoder.live.tokenizer import described
 from encoder.model.attend import relative_bucket
+from encoder.model.config import EncoderConfig
+from encoder.model.rotary import rotary_frequencies
 from encoder.model.steps import settings_of
 from encoder.trace.trace import Trace
 
@@ -98,7 +100,17 @@ def _text(model: TextEncoder) -> dict[str, Any]:
     if config.relative_buckets:  # the row of each distance from the farthest key before to the farthest key after
         distances = torch.arange(1 - config.max_tokens, config.max_tokens)
         about["rows"] = relative_bucket(distances, config.relative_buckets, config.relative_max_distance).tolist()
+    if config.position == "rotary":
+        about["rotary"] = [_rotation(config, layer) for layer in range(config.n_layers)]
     return about
+
+
+def _rotation(config: EncoderConfig, layer: int) -> dict[str, Any]:
+    """How a layer rotates queries and keys: the angle of each pair at position 1, and what cos and sin are multiplied
+    by."""
+    base, scaling = config.rotary_of_layer(layer)
+    angles = config.rotary_sign * rotary_frequencies(config.rotary_width, base, scaling)
+    return {"angles": angles.tolist(), "length": 1.0 if scaling is None else scaling.length}
 
 
 def _heads(model: TextEncoder | ImageEncoder) -> dict[str, nn.Module]:

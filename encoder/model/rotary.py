@@ -71,6 +71,16 @@ class RotaryScaling:
         return 1.0 - ((pairs - low) / (high - low or 0.001)).clamp(0.0, 1.0)
 
 
+def rotary_frequencies(
+    width: int, base: float, scaling: RotaryScaling | None = None, device: torch.device | None = None
+) -> Tensor:
+    """[R/2]: the angle in radians that pair c rotates by from one position to the next, 1 / base^(2c/R)."""
+    exponent = torch.arange(0, width, 2, device=device, dtype=torch.float32) / width
+    # Rounded as in the reference: at position 8,000, another order of rounding changes the angle by 0.0005.
+    frequency: Tensor = 1.0 / base**exponent
+    return frequency if scaling is None else scaling.scaled(frequency, base)
+
+
 def rotary_angles(
     positions: Tensor, width: int, base: float, scaling: RotaryScaling | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -78,12 +88,7 @@ def rotary_angles(
 
     Su et al. 2021, section 3.2.2. Each angle is there twice, for components c and c + R/2.
     """
-    exponent = torch.arange(0, width, 2, device=positions.device, dtype=torch.float32) / width
-    # Rounded as in the reference: at position 8,000, another order of rounding changes the angle by 0.0005.
-    frequency = 1.0 / base**exponent  # [R/2]
-    if scaling is not None:
-        frequency = scaling.scaled(frequency, base)
-    angle = positions.float().unsqueeze(-1) * frequency  # [T, R/2]
+    angle = positions.float().unsqueeze(-1) * rotary_frequencies(width, base, scaling, positions.device)  # [T, R/2]
     angle = torch.cat((angle, angle), dim=-1)  # [T, R]
     length = 1.0 if scaling is None else scaling.length
     return angle.cos() * length, angle.sin() * length

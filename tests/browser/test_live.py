@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,7 @@ import encoder
 import encoder.live.packed
 from encoder.cli import main
 from encoder.encoders.text import TextEncoder
-from tests.browser.test_site import Quiet
+from tests.browser.static_server import serving
 from tests.conftest import PATIENCE
 from tests.site.test_kinds import model_of
 
@@ -46,13 +43,8 @@ def server(model: tuple[TextEncoder, Path], tmp_path_factory: pytest.TempPathFac
     root = tmp_path_factory.mktemp("server")
     options = ["--bits", "8", "--text", "The cat sat on the river banks.", "--device", "cpu"]
     assert main.main(["publish", str(model[1]), "--live", "--out", str(root / "live"), *options]) == 0
-    found = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root)))
-    thread = threading.Thread(target=found.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{found.server_address[1]}/", root
-    found.shutdown()
-    found.server_close()
-    thread.join()
+    with serving(root) as address:
+        yield address, root
 
 
 @pytest.fixture

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import random
 import re
-import threading
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
@@ -16,15 +13,11 @@ from playwright.sync_api import Browser, Page, expect
 import encoder
 from docs.site import MODELS, pages, write_site
 from encoder.figures.numbers import three_digits
+from tests.browser.static_server import serving
 from tests.conftest import PATIENCE
 
 pytestmark = pytest.mark.browser
 SENTENCE = "The river flows past the old bank."
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """The server's log stays silent."""
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +25,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("site") / "course"  # as where a site shares its host with others
     folder.mkdir()
     write_site(folder, pages(), [one for one in MODELS if one.name != "minilm"])
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder.parent)))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/course/"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(folder.parent) as address:
+        yield f"{address}course/"
 
 
 @pytest.fixture

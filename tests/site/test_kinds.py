@@ -18,17 +18,34 @@ from encoder.inputs.tokenizer import Tokenizer
 from encoder.live.packed import Bits, as_read, browser_model
 from encoder.model.config import EncoderConfig
 from encoder.model.pooling import Dense, DenseConfig
+from encoder.model.rotary import RotaryScaling
+from encoder.views.model_picture import model_picture
 from tests.site.odd_texts import odd_texts, tokenizers
 from tests.site.test_engine import close, in_browser, texts
 
-#: Fields of EncoderConfig, as the readers of checkpoints set them; those after the third are tried in slow tests.
+ROTARY: dict[str, Any] = {"position": "rotary", "n_segments": 0}
+NO_BIAS = {"attention_bias": False, "ffn_bias": False}
+#: Fields of EncoderConfig, as the readers of checkpoints set them; those after the fourth are tried in slow tests.
 KINDS: dict[str, dict[str, Any]] = {
+    "modernbert": ROTARY
+    | NO_BIAS
+    | {
+        "norm_placement": "pre",
+        "first_norm": False,
+        "norm_bias": False,
+        "gated": True,
+        "rotary_base": (160_000.0, 10_000.0, 10_000.0),
+        "attention_window": (None, 3, 3),
+    },
     "roberta": {"position_offset": 2, "pad_position": 1, "pad_id": 1, "max_positions": 130, "n_segments": 1},
     "mpnet": {"relative_buckets": 32, "position_offset": 2},
     "sentence": {"norm_placement": "pre", "activation": "gelu_tanh"},
     "electra": {"embedding_width": 16, "n_segments": 2},
     "xlm-r": {"position_offset": 2, "pad_position": 1, "pad_id": 1, "max_positions": 130, "n_segments": 1},
     "distilbert": {"activation": "relu"},
+    "nomic": ROTARY | {"activation": "silu", "gated": True, "n_segments": 2} | NO_BIAS,
+    "roformer": ROTARY | {"rotary_interleaved": True, "rotary_width": 4},
+    "yarn": ROTARY | {"rotary_scaling": RotaryScaling("yarn", 4.0, original=32, length=1.1)},
 }
 TOKENIZERS = {
     "roberta": "bytes",
@@ -37,8 +54,12 @@ TOKENIZERS = {
     "electra": "bytes",
     "xlm-r": "precompiled",
     "distilbert": "wordpiece",
+    "modernbert": "bytes",
+    "nomic": "wordpiece",
+    "roformer": "wordpiece",
+    "yarn": "precompiled",
 }
-FURTHER = [pytest.param(kind, marks=pytest.mark.slow("further kinds")) for kind in list(KINDS)[3:]]
+FURTHER = [pytest.param(kind, marks=pytest.mark.slow("further kinds")) for kind in list(KINDS)[4:]]
 
 
 def model_of(kind: str) -> TextEncoder:
@@ -67,7 +88,7 @@ NUMBERS = (
 
 
 @pytest.mark.parametrize("bits", [16, pytest.param(8, marks=pytest.mark.slow("the same with other weights"))])
-@pytest.mark.parametrize("kind", [*list(KINDS)[:3], *FURTHER])
+@pytest.mark.parametrize("kind", [*list(KINDS)[:4], *FURTHER])
 def test_a_random_model_gives_the_numbers_and_ids_of_python(kind: str, bits: Bits, tmp_path: Path) -> None:
     """With 16 bits within 1e-3; with 8 bits those of the model whose weights are rounded in Python."""
     model, given = model_of(kind), [*texts(6), *odd_texts(20)]
@@ -83,12 +104,38 @@ def test_a_random_model_gives_the_numbers_and_ids_of_python(kind: str, bits: Bit
             close(browser["stream"][layer], trace.values[f"layers.{layer}.after_ffn"], 1e-3)
 
 
+def test_windows_rotation_and_a_missing_norm_are_in_the_picture_and_go_with_the_positions(tmp_path: Path) -> None:
+    model, text = model_of("modernbert"), "the cat river banks the cat river banks"
+    found = in_browser(
+        model,
+        "await Promise.all([0, 1].map(async (layer) => { const { tokens, trace } = await model.read(given.text, {});"
+        " const place = { layer, head: 1, query: 2, key: 3 };"
+        " const { header, arrays } = modelPicture(model, trace, tokens.map(({ label }) => label), place, {});"
+        " const chosen = { component: 3, neuron: null, classes: [] };"
+        " const { parts, arrays: shown } = partsOf(model, trace, tokens, place, chosen);"
+        " const straight = await model.read(given.text, { noPositions: true });"
+        " return { header, q: Array.from(arrays.q.data), parts: Object.keys(parts),"
+        " query: Array.from(shown[parts.q.strips[1].array].data), output: Array.from(straight.trace.output) }; }))",
+        tmp_path,
+        text=text,
+    )
+    trace = model.trace(text)
+    for layer, browser in enumerate(found):
+        picture = model_picture(trace, layer, 1, 2, 3, pooling=model.pooling)
+        for name in ("norms", "sees", "stages", "heads"):
+            assert browser["header"][name] == picture.header[name], name
+        close(browser["q"], torch.tensor(picture.arrays["q"]), 1e-3)
+        close(browser["query"], trace.layer_qkv(layer)[0][1, 2], 1e-3)
+        assert ("norm-attention" in browser["parts"]) == (layer > 0)
+        close(browser["output"], model.trace(text, edits=[encoder.edits.DropPositions()]).output, 1e-3)
+
+
 def test_what_the_engine_lacks_is_refused_by_name() -> None:
     model = encoder.load("twin-pre", device="cpu")
     assert isinstance(model, TextEncoder)
     sizes = {"vocab_size": model.tokenizer.vocab_size, "d_model": 24, "n_layers": 1, "n_heads": 2, "d_ffn": 20}
     for fields, word in (
-        ({"position": "rotary"}, "rotary"),
+        ({"position": "alibi"}, "alibi"),
         ({"norm_kind": "rms"}, "RMSNorm"),
         ({"causal": True}, "causal"),
     ):

@@ -15,7 +15,7 @@ export class Model {
       this.words = new WordVectors(table, block);
       tensors[table.name] = this.words.tensor;
     }
-    this.encoder = new Encoder(this.about.config, tensors, this.about.rows);
+    this.encoder = new Encoder(this.about.config, tensors, this.about);
     this.tokenizer = this.about.tokenizer && new Tokenizer(this.about.tokenizer);
   }
 

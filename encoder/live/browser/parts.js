@@ -113,7 +113,8 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
   }
   const pre = trace.placement === "pre";
   const layerName = `layers.${layer}`;
-  if (pre) {
+  const hasAttentionNorm = encoder.hasAttentionNorm(layer);
+  if (pre && hasAttentionNorm) {
     normPart(
       "norm-attention",
       "LayerNorm before attention",
@@ -140,11 +141,14 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
     const x = row(open.toAttention, t);
     const column = data.subarray((head * kWidth + c) * width, (head * kWidth + c + 1) * width);
     const terms = x.map((value, d) => value * column[d]);
+    const isRotated = part !== "v" && encoder.rotates(trace.edits);
+    const product = isRotated ? terms.reduce((sum, one) => sum + one, 0) : values[c] - bias;
     put(
       part,
       `${word} of ${name(t)} in head ${head}`,
       `${word}: ${kWidth} numbers. Each is a dot product of the token's vector with a column of W_${part.toUpperCase()}.`,
-      `component ${c}: ${threeDigits(values[c] - bias)} + bias ${threeDigits(bias)} = ${threeDigits(values[c])}`,
+      `component ${c}: ${threeDigits(product)} + bias ${threeDigits(bias)} = ${threeDigits(product + bias)}` +
+        (isRotated ? `; rotated by position ${t}: ${threeDigits(values[c])}` : ""),
       {
         strips: [["input x", x], [word.toLowerCase(), values, part]],
         component: c,
@@ -239,13 +243,15 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
     },
   );
   addPart("attention", row(open.input, i), row(open.addedByAttention, i), row(open.sum1, i));
-  normPart(
-    "norm-" + (pre ? "ffn" : "attention"),
-    pre ? "LayerNorm before the feed-forward layer" : "LayerNorm after attention",
-    `${layerName}.${pre ? "ffn" : "attention"}_norm`,
-    row(pre ? open.afterAttention : open.sum1, i),
-    row(pre ? open.toFfn : open.afterAttention, i),
-  );
+  if (pre || hasAttentionNorm) {
+    normPart(
+      "norm-" + (pre ? "ffn" : "attention"),
+      pre ? "LayerNorm before the feed-forward layer" : "LayerNorm after attention",
+      `${layerName}.${pre ? "ffn" : "attention"}_norm`,
+      row(pre ? open.afterAttention : open.sum1, i),
+      row(pre ? open.toFfn : open.afterAttention, i),
+    );
+  }
   const hidden = row(open.hidden, i, config.d_ffn);
   const strongest = largest(hidden.map(Math.abs), MOST_ROWS);
   const active = neuron !== null && neuron < hidden.length ? neuron : strongest[0];

@@ -1,6 +1,7 @@
 // What the drawings need, made of a trace in the browser. encoder/views/ makes the same of a Trace in Python.
 //
 // Each function gives {kind, header, arrays, height}; arrays: name -> {data, shape}.
+import { ATTENTION } from "../../drawing/drawing.js";
 import { poolingShares, sentenceVector } from "./engine/heads.js";
 import { largest } from "./engine/heads.js";
 import { norm } from "./engine/linear.js";
@@ -9,7 +10,7 @@ const NEURONS = 3; // named for each token
 const ROWS = [[16, 26], [30, 19], [48, 14]]; // pixels of a token's row, by the number of tokens
 const AROUND = 320; // pixels above and below the rows
 const MOST_CLASSES = 5;
-const LINE_COLOUR = "#8877ff";
+const SELECTED_COLOUR = "#8877ff";
 
 const MOST_TOKENS = 48; // that the picture of the model draws at once
 
@@ -82,7 +83,11 @@ export function modelPicture(model, trace, labels, { layer, head, query, key, fi
   });
   const isText = !config.patches;
   const pixels = ROWS.find(([most]) => w <= most)[1];
-  const norms = ["norm-attention", "norm-ffn", ...(config.final_norm ? ["final"] : [])];
+  const norms = [
+    ...(encoder.hasAttentionNorm(layer) ? ["norm-attention"] : []),
+    "norm-ffn",
+    ...(config.final_norm ? ["final"] : []),
+  ];
   /** @type {ModelHeader} */
   const header = {
     labels: labels.slice(start, start + w),
@@ -102,7 +107,7 @@ export function modelPicture(model, trace, labels, { layer, head, query, key, fi
     norms,
     normName: "LayerNorm", // the engine refuses other norms
     takes: isText ? "text" : "image",
-    sees: config.causal || trace.edits.causal ? "earlier" : "all",
+    sees: config.causal || trace.edits.causal ? "earlier" : encoder.reach(layer) === Infinity ? "all" : "near",
     stages: ["embedding", ...names, ...(config.final_norm ? ["output"] : [])],
     width: config.d_model,
     neuronCount: config.d_ffn,
@@ -201,7 +206,7 @@ export function linesPicture(trace, labels, { layer, head, query, key }) {
     keyTokens: labels,
     names: [otherNames(labels), otherNames(labels)],
     labels: [`L${layer} H${head}`],
-    colours: [LINE_COLOUR],
+    colours: [ATTENTION],
     queries: query === null ? [] : [query],
     keys: key === null ? [] : [key],
     threshold: 0,
@@ -276,7 +281,7 @@ export function mapPicture(trace, labels, { layer, head, query, key }, colours) 
   const frames = [
     ...(query === null ? [] : [{ type: "rect", x0: -0.5, x1: n - 0.5, y0: query - 0.5, y1: query + 0.5 }]),
     ...(key === null ? [] : [{ type: "rect", x0: key - 0.5, x1: key + 0.5, y0: -0.5, y1: n - 0.5 }]),
-  ].map((shape) => ({ ...shape, line: { color: LINE_COLOUR, width: 2 } }));
+  ].map((shape) => ({ ...shape, line: { color: SELECTED_COLOUR, width: 2 } }));
   const figure = {
     data: [{
       type: "heatmap",

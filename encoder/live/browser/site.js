@@ -4,6 +4,7 @@ import { ByHandView } from "../../drawing/by_hand_view.js";
 import { make, threeDigits } from "../../drawing/drawing.js";
 import { DrawView } from "../../drawing/draw_view.js";
 import { VIEWS } from "../../drawing/views.js";
+import { choicesOf } from "./choices.js";
 import { digitOf, digitOfBitmap } from "./digit.js";
 import { arrangeFrame, frameLine, framing, listenToHost, tellHost } from "./embedding.js";
 import { pack } from "./pack.js";
@@ -215,18 +216,10 @@ function answers(words, classes) {
 
 // ---- What a reader does in a picture ----
 
-const EVENT_CHOICES = ["layer", "head", "part", "component", "neuron"];
-
 function heard(name, event) {
-  const values = Object.fromEntries(EVENT_CHOICES.filter((one) => one in event).map((one) => [one, event[one]]));
   if (name === "switch") return turn(event);
   if (name === "pan") return change({ first: event.first });
-  if (name === "grid") return event.event === "open" ? choose({ layer: event.layer, head: event.head }) : undefined;
-  if ("queries" in event) Object.assign(values, { i: event.queries[0] ?? null, j: event.keys[0] ?? null });
-  if ("units" in event) Object.assign(values, { i: event.units[0] ?? null });
-  if ("query" in event) values.i = event.query;
-  if ("key" in event) values.j = event.key;
-  if ("first" in event) values.first = event.first;
+  const values = choicesOf(name, event);
   if (Object.keys(values).length) choose(values);
 }
 

@@ -6,11 +6,13 @@ import { ACTIVATIONS, added, layerNorm, linear, softmax } from "./linear.js";
 
 export class Encoder {
   // config: of a checkpoint of Encoderscope, one that `encoder/live/bounds.py` lets through; tensors: of `readWeights`;
-  // rows: of a learned bias by distance, the row of each distance from the farthest key before to the farthest after.
-  constructor(config, tensors, rows = null) {
+  // rows: of a learned bias by distance, the row of each distance from the farthest key before to the farthest after;
+  // rotary: for each layer {angles, length}, the angle of each pair at position 1 and the factor of cos and sin.
+  constructor(config, tensors, { rows = null, rotary = null } = {}) {
     this.config = config;
     this.tensors = tensors;
     this.rowsOfBias = rows;
+    this.rotary = rotary;
   }
 
   // The values of one forward pass over ids [T], or the pixels [S, S] of a picture.
@@ -42,13 +44,14 @@ export class Encoder {
     const pre = placement === "pre";
     const name = (part) => `layers.${layer}.${part}`;
     const off = (part) => edits.sublayers?.some(([l, p]) => l === layer && p === part);
-    const toAttention = pre ? this.norm(name("attention_norm"), x) : x;
+    const attentionNorm = (values) => this.hasAttentionNorm(layer) ? this.norm(name("attention_norm"), values) : values;
+    const toAttention = pre ? attentionNorm(x) : x;
     const attention = this.attention(layer, toAttention, nTokens, edits);
     const added1 = off("attention") ? attention.out.map(() => 0) : attention.out;
     const sum1 = added(x, added1);
-    const afterAttention = pre ? sum1 : this.norm(name("attention_norm"), sum1);
+    const afterAttention = pre ? sum1 : attentionNorm(sum1);
     const toFfn = pre ? this.norm(name("ffn_norm"), afterAttention) : afterAttention;
-    const hidden = this.linear(name("ffn.w_in"), toFfn).map(ACTIVATIONS[this.config.activation]);
+    const hidden = this.neurons(name("ffn"), toFfn);
     const ffn = this.linear(name("ffn.w_out"), hidden);
     const added2 = off("ffn") ? ffn.map(() => 0) : ffn;
     const sum2 = added(afterAttention, added2);
@@ -68,10 +71,22 @@ export class Encoder {
     };
   }
 
-  // q, k, v [T, H x K]; scores and pattern: [H] of [T, T]; z [T, H x K]; out [T, D].
+  // The activations [T, F] of a feed-forward layer.
+  neurons(name, x) {
+    const active = this.linear(`${name}.w_in`, x).map(ACTIVATIONS[this.config.activation]);
+    if (!this.config.gated) return active;
+    const gate = this.linear(`${name}.w_gate`, x);
+    return active.map((value, at) => value * gate[at]);
+  }
+
+  // q, k, v [T, H x K], q and k rotated where positions are rotary; scores and pattern: [H] of [T, T]; z [T, H x K]; out [T, D].
   attention(layer, x, nTokens, edits) {
     const { n_heads: nHeads, d_head: width, causal } = this.config;
-    const [q, k, v] = ["w_q", "w_k", "w_v"].map((part) => this.linear(`layers.${layer}.attention.${part}`, x));
+    const [straightQ, straightK, v] = ["w_q", "w_k", "w_v"].map((part) =>
+      this.linear(`layers.${layer}.attention.${part}`, x)
+    );
+    const [q, k] = [straightQ, straightK].map((values) => this.rotated(layer, values, edits));
+    const reach = this.reach(layer);
     const inner = nHeads * width;
     const z = new Float32Array(nTokens * inner);
     const scores = [];
@@ -83,7 +98,7 @@ export class Encoder {
       for (let query = 0; query < nTokens; query++) {
         const row = scores[head].subarray(query * nTokens, (query + 1) * nTokens);
         for (let key = 0; key < nTokens; key++) {
-          const hidden = (causal || edits.causal) && key > query;
+          const hidden = (causal || edits.causal) && key > query || Math.abs(key - query) > reach;
           row[key] = hidden ? -Infinity : dot(q, query * inner + head * width, k, key * inner + head * width, width) *
               this.scale + this.bias(head, key - query, edits);
         }
@@ -98,6 +113,40 @@ export class Encoder {
       }
     }
     return { q, k, v, scores, pattern, z, out: this.linear(`layers.${layer}.attention.w_o`, z) };
+  }
+
+  // Queries or keys [T, H x K], each pair of components rotated by its angle times the position.
+  rotated(layer, x, edits) {
+    if (!this.rotates(edits)) return x;
+    const { d_head: width, n_heads: nHeads, rotary_interleaved: areNeighbours } = this.config;
+    const { angles, length } = this.rotary[layer];
+    const out = x.slice();
+    for (let start = 0; start < x.length; start += width) {
+      const position = Math.floor(start / (width * nHeads));
+      angles.forEach((angle, pair) => {
+        const at = start + (areNeighbours ? 2 * pair : pair);
+        const other = at + (areNeighbours ? 1 : angles.length);
+        const turn = Math.fround(position * angle);
+        const [cos, sin] = [Math.cos(turn) * length, Math.sin(turn) * length];
+        out[at] = x[at] * cos - x[other] * sin;
+        out[other] = x[other] * cos + x[at] * sin;
+      });
+    }
+    return out;
+  }
+
+  rotates(edits) {
+    return this.rotary !== null && !edits.noPositions;
+  }
+
+  // How far from a query the keys are that it attends to in a layer.
+  reach(layer) {
+    const { attention_window: reach } = this.config;
+    return (Array.isArray(reach) ? reach[layer] : reach) ?? Infinity;
+  }
+
+  hasAttentionNorm(layer) {
+    return this.config.first_norm || layer > 0;
   }
 
   get scale() {
