@@ -19,12 +19,12 @@ from tests.lessons.test_lesson import ABOUT
 SERVER = "https://school.example/encoderscope/"
 #: Kinds that need the app.
 LEFT_OUT = {"draw", "gesture", "sentence"}
-#: The children of an item in their order, as the schema has them.
+#: The children of an item in their order.
 ORDER = ["responseDeclaration", "outcomeDeclaration", "itemBody", "responseProcessing"]
 NS = f"{{{platforms.QTI}}}"
 
 
-#: Of each element that an item has, by the schema of QTI 2.1: required attributes, and children in their order; None:
+#: Of each element that an item has, as we know QTI 2.1, whose schema is not read here: required attributes, and children in their order; None:
 #: text and inline elements in any order.
 SCHEMA: dict[str, tuple[set[str], list[str] | None]] = {
     "assessmentItem": ({"identifier", "title", "adaptive", "timeDependent"}, ORDER),
@@ -53,7 +53,7 @@ SCHEMA: dict[str, tuple[set[str], list[str] | None]] = {
     "baseValue": ({"baseType"}, []),
     "setOutcomeValue": ({"identifier"}, ["baseValue"]),
 }
-#: What the schema allows as an identifier, and Moodle as the share of an answer that this project writes.
+#: What is allowed as an identifier, and Moodle as the share of an answer that this project writes.
 IDENTIFIER, SHARES = re.compile(r"[A-Za-z_][\w.-]*"), {"0", "100"}
 
 
