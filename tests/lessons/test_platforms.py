@@ -24,8 +24,8 @@ ORDER = ["responseDeclaration", "outcomeDeclaration", "itemBody", "responseProce
 NS = f"{{{platforms.QTI}}}"
 
 
-#: Of each element that an item has, as we know QTI 2.1, whose schema is not read here: required attributes, and children in their order; None:
-#: text and inline elements in any order.
+#: Of each element that an item has, as we know QTI 2.1, whose schema is not read here: required attributes, and
+#: children in their order; None: text and inline elements in any order.
 SCHEMA: dict[str, tuple[set[str], list[str] | None]] = {
     "assessmentItem": ({"identifier", "title", "adaptive", "timeDependent"}, ORDER),
     "responseDeclaration": ({"identifier", "cardinality", "baseType"}, ["correctResponse", "mapping"]),
