@@ -25,7 +25,7 @@ EXPORTED = ("drawHeads",)
 def files() -> dict[str, str]:
     """Name -> content of each file of the package."""
     colours = json.dumps(thumbnails_lut().ravel().tolist(), separators=(",", ":"))
-    script = joined(BROWSER / "components.js").replace("= COLOURS;", f"= {colours};")
+    script = joined(BROWSER / "components.js").replace("from(COLOURS)", f"from({colours})")
     return {
         "package.json": json.dumps(_about(), indent=2) + "\n",
         "index.js": f"{script}\nexport {{ {', '.join(EXPORTED)} }};\n",

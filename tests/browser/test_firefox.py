@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import json
 import shutil
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import firefox
-from tests.browser.test_site import Quiet, site
+from tests.browser.static_server import serving
+from tests.browser.test_site import site
 from tests.site.test_engine import BROWSER, FIFTY, are_those_of_python, texts, unpack
 
 pytestmark = [
@@ -34,21 +32,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[firefox.Firefox]:
 def test_fifty_texts_give_the_numbers_of_python(name: str, page: firefox.Firefox, tmp_path: Path) -> None:
     shutil.copytree(BROWSER, tmp_path / "browser")
     unpack(name, tmp_path)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path)))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        page.open(f"http://127.0.0.1:{server.server_address[1]}/")
+    with serving(tmp_path) as address:
+        page.open(address)
         found = page.run(
             "(async () => { const { Model } = await import('/browser/model.js');"
             " const bytes = async (name) => (await fetch(`/${name}.bin`)).arrayBuffer();"
             " const model = new Model(await bytes('model'), bytes);"
             f" const given = {json.dumps({'texts': texts(50)})}; return {FIFTY}; }})()"
         )
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
     are_those_of_python(found, name, texts(50))
 
 

@@ -7,19 +7,19 @@ import { choicesOf } from "./choices.js";
 import { pack } from "./pack.js";
 import { gridPicture, linesPicture, textPicture } from "./pictures.js";
 
-const THEME = COLOURS; // [256 x 3] bytes: the colour of each weight, from `encoder/figures/colours.py`
+const THEME = Uint8Array.from(COLOURS); // [256 x 3] bytes: the colour of each weight, from `encoder/figures/colours.py`
 const HEAD_PICTURES = { lines: [LinesView, linesPicture], text: [TextView, textPicture] };
 const NOTHING = { layer: 0, head: 0, query: null, key: null };
 
 // Draws all heads as small maps and one head as lines or as shaded text. components.d.ts describes the arguments.
 export function drawHeads(element, trace, { view = "lines", onSelect = (_) => {}, ...start } = {}) {
   const read = readTrace(trace);
-  if (!(view in HEAD_PICTURES)) throw new Error(`view: “${view}” is unknown: choose lines or text.`);
+  if (!Object.hasOwn(HEAD_PICTURES, view)) throw new Error(`view: “${view}” is unknown: choose lines or text.`);
   const [View, picture] = HEAD_PICTURES[view];
+  let place = checkedPlace({ ...NOTHING, ...start }, read);
   const places = ["grid", "head"].map(() => make("div", { class: "drawing" }));
   element.append(...places);
   const [grid, head] = [new GridView(places[0]), new View(places[1])];
-  let place = checkedPlace({ ...NOTHING, ...start }, read);
 
   const setStateValue = (name, events) => {
     const { i, j, layer = place.layer, head = place.head } = choicesOf(name, events.at(-1));
