@@ -59,12 +59,6 @@ def _site(path: Path) -> None:
     site.write_site(path, site.pages()[:1], site.MODELS[:1], {"more.html": "more"})
 
 
-def _npm(path: Path) -> None:
-    from docs import npm
-
-    npm.write_package(path)
-
-
 def _atlas(path: Path) -> None:
     settings = corpus.Settings(vector_layers=(2,), vector_texts=4)
     corpus.build(encoder.load("twin-pre", device="cpu"), ["a cat", "a dog sat"], path, settings, replace=path.exists())
@@ -111,7 +105,6 @@ FOLDERS: dict[str, Callable[[Path], object]] = {
     "index": _index,
     "material": _material,
     "site": _site,
-    "npm": _npm,
     "live": lambda path: publish_live("twin-pre", path, device="cpu"),
 }
 #: Module that writes -> the writers above that use it; the others of it are what scripts of this repository write.
