@@ -48,7 +48,7 @@ def test_a_page_that_needs_text_opens_with_a_model_of_text_and_the_chosen_one_re
     app.switch_page("pages/texts/page.py").run()
     assert_well(app)
     assert app.selectbox(key="view:model").value == "minilm"
-    assert any(area.label == "Sentence" for area in app.text_area)
+    assert any(field.label == "Query" for field in app.text_input)
     [line] = [one.value.replace("\\", "") for one in app.caption if "swap_horiz" in one.value]
     assert "digits-pre" in line
     assert "all-MiniLM-L6-v2" in line
