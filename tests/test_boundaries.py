@@ -380,7 +380,8 @@ def test_the_engine_knows_no_app(path: Path):
 #: The model_type of every family that opens or is refused.
 TABLES = ROOT / "encoder/checkpoints"
 FAMILIES = {row["model_type"] for row in json.loads((TABLES / "measured.json").read_text(encoding="utf-8"))["rows"]}
-FAMILIES |= set(tomllib.loads((TABLES / "refused.toml").read_text(encoding="utf-8")))
+REFUSED = tomllib.loads((TABLES / "refused.toml").read_text(encoding="utf-8")).values()
+FAMILIES |= {kind for families in REFUSED for kind in families}
 
 
 def of_family(source: str) -> list[str]:

@@ -13,8 +13,16 @@ from pathlib import Path
 from encoder.checkpoints.json_fields import from_fields
 
 MEASURED = Path(__file__).parent / "measured.json"
+_BY_INPUT = tomllib.loads(MEASURED.with_name("refused.toml").read_text(encoding="utf-8"))
+#: The input that families take -> those of them that are named in place of one that is refused.
+INSTEAD: dict[str, list[str]] = {takes: families.pop("instead") for takes, families in _BY_INPUT.items()}
 #: model_type -> the mechanism that is missing.
-REFUSED: dict[str, str] = tomllib.loads(MEASURED.with_name("refused.toml").read_text(encoding="utf-8"))
+REFUSED: dict[str, str] = {kind: missing for families in _BY_INPUT.values() for kind, missing in families.items()}
+
+
+def instead_of(kind: str) -> list[str]:
+    """The model_types that are named in place of a refused one: they take the same input."""
+    return next(INSTEAD[takes] for takes, families in _BY_INPUT.items() if kind in families)
 
 
 @dataclass(frozen=True)

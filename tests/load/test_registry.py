@@ -8,7 +8,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from docs import families
 from encoder.checkpoints.families import FAMILIES, JOINTS, Fields, family_of
-from encoder.checkpoints.measured_parity import REFUSED, measured
+from encoder.checkpoints.measured_parity import INSTEAD, REFUSED, instead_of, measured
 from encoder.cli.main import main
 from encoder.errors import EncoderError, LoadError
 from tests.load.every_family import ALL
@@ -40,6 +40,16 @@ def test_a_refused_family_exists_and_says_what_is_missing(kind: str):
     with pytest.raises(LoadError) as found:
         family_of(Fields({"model_type": kind}))
     assert REFUSED[kind] in str(found.value)
+    assert all(name in str(found.value) for name in instead_of(kind))
+
+
+@pytest.mark.parametrize("takes", INSTEAD)
+def test_what_a_refusal_names_in_place_of_a_family_opens(takes: str):
+    assert INSTEAD[takes]
+    for name in INSTEAD[takes]:
+        family = family_of(Fields({"model_type": name}))
+        assert name in {row.model_type for row in measured().rows}, "tests open it next to transformers"
+        assert (family.images, family.sounds) == (takes == "image", takes == "sound")
 
 
 def test_the_command_prints_every_family(capsys: pytest.CaptureFixture):

@@ -21,7 +21,7 @@ from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNam
 from encoder.checkpoints.families.pages import PAGES, Pages
 from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import Fields, unsupported
-from encoder.checkpoints.measured_parity import REFUSED
+from encoder.checkpoints.measured_parity import REFUSED, instead_of
 
 __all__ = [
     "FAMILIES", "JOINTS", "OPEN_CLIP", "PAGES", "ClassifierNames", "Family", "Fields", "HeadNames", "Joint", "LMNames",
@@ -79,7 +79,10 @@ def family_of(fields: Fields) -> Family:
     """The family of config.json's model_type. Raises LoadError for an unknown one."""
     kind = fields.get("model_type")
     if isinstance(kind, str) and kind in REFUSED:
-        raise unsupported("model_type", kind, f"it needs what is not written here, {REFUSED[kind]}")
+        others = ", ".join(instead_of(kind))
+        raise unsupported(
+            "model_type", kind, f"it needs what is not written here, {REFUSED[kind]}; families that open: {others}"
+        )
     if not isinstance(kind, str) or kind not in FAMILIES:
         raise unsupported("model_type", kind, f"{nearest(kind)}; docs/models.md lists all families")
     family = FAMILIES[kind]
