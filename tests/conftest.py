@@ -374,7 +374,7 @@ def check_width(page: Page) -> None:
 def open_page(page: Page, name: str) -> None:
     """Go to another page by its name in the bar above the page, on a wide screen."""
     groups = page.locator("#enc-groups > li")
-    link = page.locator(f"a:has(> b:text-is('{name}'))")
+    link = page.locator(f"a:has(> b:text-is('{name}')), .enc-parts a:text-is('{name}')")  # of a page, or of its part
     group = groups.filter(has=link)
     if group.count():
         group.locator("> button").click()
