@@ -121,15 +121,17 @@ export class Encoder {
     const { d_head: width, n_heads: nHeads, rotary_interleaved: areNeighbours } = this.config;
     const { angles, length } = this.rotary[layer];
     const out = x.slice();
-    for (let start = 0; start < x.length; start += width) {
-      const position = Math.floor(start / (width * nHeads));
+    const inner = width * nHeads;
+    for (let position = 0; position < x.length / inner; position++) {
       angles.forEach((angle, pair) => {
-        const at = start + (areNeighbours ? 2 * pair : pair);
-        const other = at + (areNeighbours ? 1 : angles.length);
-        const turn = Math.fround(position * angle);
+        const turn = Math.fround(position * angle); // the same in all heads
         const [cos, sin] = [Math.cos(turn) * length, Math.sin(turn) * length];
-        out[at] = x[at] * cos - x[other] * sin;
-        out[other] = x[other] * cos + x[at] * sin;
+        for (let head = 0; head < nHeads; head++) {
+          const at = position * inner + head * width + (areNeighbours ? 2 * pair : pair);
+          const other = at + (areNeighbours ? 1 : angles.length);
+          out[at] = x[at] * cos - x[other] * sin;
+          out[other] = x[other] * cos + x[at] * sin;
+        }
       });
     }
     return out;
