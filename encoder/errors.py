@@ -1,6 +1,7 @@
-"""The errors that this package raises on purpose, and the check of a size. Each says what happened, then what to do."""
+"""The errors that this package raises on purpose. Each says what happened, then what to do."""
 
 import reprlib
+from typing import Any
 
 _BRIEF = reprlib.Repr()
 _BRIEF.maxlevel = 3
@@ -9,7 +10,7 @@ LONGEST = 160
 
 
 def quoted(value: object) -> str:
-    """A value from a file inside an error: as `repr`, but never long, and of any depth."""
+    """A value from a file or a caller inside an error: as `repr`, but never long, and of any depth."""
     try:
         text = repr(value)
     except (RecursionError, ValueError):  # ValueError: a whole number of thousands of digits
@@ -47,6 +48,16 @@ class AtlasError(EncoderError):
 
 class OutOfMemory(EncoderError):
     """The device ran out of memory; the message says what to do."""
+
+
+def several(values: Any, name: str, of: str) -> tuple[Any, ...]:
+    """The values of a list that a caller gave. Raises EncoderError for anything else. of: what the list is of."""
+    try:
+        if not isinstance(values, str | bytes):
+            return tuple(values)
+    except TypeError:  # not iterable, or an array without axes
+        pass
+    raise EncoderError(f"{name}={quoted(values)} is not a list: specify a list of {of}.")
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:

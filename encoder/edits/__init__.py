@@ -37,7 +37,7 @@ from encoder.edits.values import (
     ablates,
     register,
 )
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.model.config import EncoderConfig
 
 __all__ = [
@@ -59,5 +59,7 @@ def check_edits(edits: Sequence[Edit], config: EncoderConfig, n_tokens: int, n_m
     """
     for edit in edits:
         if not isinstance(edit, Edit):
-            raise EncoderError(f"{edit!r} is not an edit: choose from encoder.edits, such as AblateHead or MaskKeys.")
+            raise EncoderError(
+                f"{quoted(edit)} is not an edit: choose from encoder.edits, such as AblateHead or MaskKeys."
+            )
         edit.check(config, n_tokens, n_memory)

@@ -54,8 +54,10 @@ class AudioEncoder(SignalEncoder):
     def prepare(self, sound: Sound) -> Tensor:
         """A sound -> the model's input: a log-mel spectrogram (AST [S, M], Whisper [M, S]), or the samples [N].
 
-        Raises SoundError for a sound that is too short for one token.
+        Raises SoundError for what is not a sound, and for one that is too short for one token.
         """
+        if not isinstance(sound, Sound):
+            raise SoundError(f"{self.name} accepts a Sound, not {type(sound).__name__}: use encoder.open_sound(file).")
         heard = sound.at(self.rate)
         shape = self.config.convolutions
         least = shape.reach if shape is not None and self.takes_any_length else 1
@@ -100,8 +102,6 @@ class AudioEncoder(SignalEncoder):
         A sound longer than `seconds` is cut. The other arguments are those of `TextEncoder.trace`. Raises SoundError
         for what is not a sound or too short, EncoderError for edits or a request that do not fit, and OutOfMemory.
         """
-        if not isinstance(sound, Sound):
-            raise SoundError(f"{self.name} accepts a Sound, not {type(sound).__name__}: use encoder.open_sound(file).")
         inputs = self.prepare(sound).unsqueeze(0).to(device=self.device, dtype=self.encoder.dtype)
         found = self._traces(inputs, self.layout_of(sound), edits, request)[0]
         return (

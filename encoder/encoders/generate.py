@@ -20,7 +20,7 @@ from encoder.encoders.named import NamedEncoder
 from encoder.encoders.processors import Processors
 from encoder.encoders.seq2seq import Decoder, GenerationSettings, Prompt
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.model.attend import Cache, Memory
 from encoder.model.device import explain_out_of_memory
 from encoder.model.hooks import visiting
@@ -169,9 +169,8 @@ def iter_generate(
     """`NamedEncoder.generate` from the trace of the input; yields the ids so far, of the best beam, token by token."""
     for name, value, most in (("max_tokens", max_tokens, None), ("beams", beams, MOST_BEAMS)):
         if not isinstance(value, int) or isinstance(value, bool) or value < 1 or (most is not None and value > most):
-            raise EncoderError(
-                f"{name}={value!r} is not possible: choose a whole number from 1{f' to {most}' if most else ' on'}."
-            )
+            end = f"to {most}" if most else "on"
+            raise EncoderError(f"{name}={quoted(value)} is not possible: choose a whole number from 1 {end}.")
     applied = decoder._resolved(edits)
     memory, found = decoder.memory_of(given), Found((), (), ())
     n_memory = 0 if memory is None else memory.vectors.shape[1]

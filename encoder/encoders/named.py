@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from encoder import verbs
 from encoder.edits import Edit, Run, check_edits
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, several
 from encoder.inputs.layout import InputKind, Layout
 from encoder.model.attend import Memory
 from encoder.model.classifier import Classifier
@@ -217,7 +217,10 @@ class NamedEncoder(Shown):
 
     def _resolved(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
         """The edits with the texts run that they take values from."""
-        return tuple(edit.resolve(self._run_source) if isinstance(edit, Edit) else edit for edit in edits)
+        return tuple(
+            edit.resolve(self._run_source) if isinstance(edit, Edit) else edit
+            for edit in several(edits, "edits", "edits from encoder.edits")
+        )
 
     def _run_source(self, text: str, points: tuple[str, ...]) -> Run:
         """`_run`, for a text."""
@@ -243,10 +246,11 @@ class NamedEncoder(Shown):
             raise EncoderError(
                 "This encoder is in training mode, where dropout changes the numbers: call .eval() first."
             )
+        request = several(request, "request", "hook points")
         check_edits(edits, self.config, n_tokens, 0 if memory is None else memory.vectors.shape[1])
         with (
             explain_out_of_memory(self.device, len(inputs) * n_tokens),
-            record(tuple(edits), tuple(request)) as recorder,
+            record(tuple(edits), request) as recorder,
             receiving(on_overview),
             torch.no_grad(),
         ):

@@ -182,6 +182,8 @@ class TextEncoder(NamedEncoder):
         on_overview: called with layer and overview of each layer once it is computed, where that is quicker than
         `long_map.layer_overview` afterwards: float32 on a CPU, more than 512 tokens that all see each other.
         """
+        if not isinstance(sentence, Tokenized):
+            raise TextError(f"{quoted(sentence)} has no tokens yet: call trace for a text, or tokenize it first.")
         if pad_to is not None:
             self._check_padding(pad_to)
         return self._trace([sentence], pad_to, edits, request, on_overview)[0]
@@ -261,9 +263,9 @@ class TextEncoder(NamedEncoder):
     def prompt(self, name: str | None = None) -> str:
         """The prompt of a name in `prompts`; None: the default one; "": none. Raises TextError for an unknown name."""
         name = self.default_prompt if name is None else name
-        if name and name not in self.prompts:
+        if name is not None and not (isinstance(name, str) and name in ("", *self.prompts)):
             known = ", ".join(self.prompts) or "none"
-            raise TextError(f"{self.name} has no prompt {name!r}: choose one of its prompts ({known}).")
+            raise TextError(f"{self.name} has no prompt {quoted(name)}: choose one of its prompts ({known}).")
         return self.prompts[name] if name else ""
 
     @property
@@ -279,9 +281,9 @@ class TextEncoder(NamedEncoder):
         """
         if name is None:
             return self
-        if name not in SIDES and name not in self.sides:
+        if not isinstance(name, str) or (name not in SIDES and name not in self.sides):
             known = ", ".join(dict.fromkeys((*SIDES, *self.sides)))
-            raise TextError(f"{self.name} has no side {name!r}: choose one of {known}.")
+            raise TextError(f"{self.name} has no side {quoted(name)}: choose one of {known}.")
         default = name if name in self.prompts else None
         return dataclasses.replace(self.sides.get(name, self), default_prompt=default, sides=self.sides)
 

@@ -5,8 +5,8 @@ Shapes: B batch, T tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -92,9 +92,14 @@ class Batch:
         return torch.ones_like(self.ids, dtype=torch.bool) if self.mask is None else self.mask
 
 
-def texts_of(texts: object) -> list[str]:
+def texts_of(texts: Any) -> list[str]:
     """One text or several, each `readable`. Raises TextError for anything else."""
-    several = [texts] if isinstance(texts, str) or not isinstance(texts, Iterable) else list(texts)
+    if isinstance(texts, str):
+        return [readable(texts)]
+    try:
+        several = list(texts)
+    except TypeError:  # not iterable, or an array without axes
+        several = [texts]
     return [readable(text) for text in several]
 
 

@@ -170,7 +170,7 @@ class Tokenizer:
         An empty pair is none. A pair is cut at the ends of both texts, the longer one first. Raises TextError when
         `max_tokens` leaves no room for text.
         """
-        texts = [readable(text)] if pair is None or pair == "" else [readable(text), readable(pair)]
+        texts = _given(text, pair)
         encodings = [self._encode(part) for part in texts]
         n_full = sum(map(len, encodings)) + self._n_special(len(texts))
         if max_tokens is not None and n_full > max_tokens:
@@ -221,14 +221,13 @@ class Tokenizer:
         2019, SQuAD). The other text is cut where it would leave less than a quarter of the room.
         Raises TextError for a stride that leaves out tokens or is below 1, and when there is no room for text.
         """
-        pair = pair or None
-        texts = [readable(part) for part in (text, pair) if part is not None]
+        texts = _given(text, pair)
         room = self._room(max_tokens, len(texts))
         encodings = [self._encode(part) for part in texts]
         n_full = sum(map(len, encodings)) + self._n_special(len(texts))
         slides = int(len(encodings[-1]) > len(encodings[0]))
         n_fixed = 0
-        if pair is not None:
+        if len(texts) == 2:
             n_fixed = min(len(encodings[1 - slides]), room - max(1, room // 4))
             room -= n_fixed
         stride = max(1, room // 2) if stride is None else stride
@@ -239,7 +238,7 @@ class Tokenizer:
         found = []
         for index, part in enumerate([sliding, *sliding.overflowing]):
             parts = [part]
-            if pair is not None:  # encoded again, since `_finish` empties what it takes
+            if len(texts) == 2:  # encoded again, since `_finish` empties what it takes
                 fixed = self._encode(texts[1 - slides])
                 fixed.truncate(n_fixed)
                 parts.insert(1 - slides, fixed)
@@ -349,6 +348,12 @@ class Tokenizer:
             lengths = torch.tensor([len(sentence) for sentence in sentences], device=device)
             mask = torch.arange(n_tokens, device=device) < lengths.unsqueeze(-1)
         return Batch(ids, segments, mask)
+
+
+def _given(text: str, pair: str | None) -> list[str]:
+    """One or two readable texts: an empty pair is none."""
+    second = "" if pair is None else readable(pair)
+    return [readable(text), second] if second else [readable(text)]
 
 
 def _share(room: int, lengths: list[int]) -> list[int]:

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.encoders.text import TextEncoder
+from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError, quoted
-from encoder.inputs.text import Batch, Tokenized
+from encoder.inputs.text import Batch, Tokenized, texts_of
 from encoder.model.device import explain_out_of_memory
 from encoder.model.pooling import Pooling, parts_of
 from encoder.model.pooling import pool as pooled
@@ -90,7 +90,7 @@ def vectors(
     (`encoder.model.pooling.POOLINGS`, several joined by "+" give [N, n x D]). For the checkpoint's own vector use
     `model.embed`. Raises EncoderError for a layer or a pooling that does not exist, and without texts.
     """
-    texts = [texts] if isinstance(texts, str) else texts
+    model, texts = of_text(model, "call its own embed."), texts_of(texts)
     n_layers = model.config.n_layers
     if not -n_layers - 1 <= layer <= n_layers:
         raise EncoderError(f"No layer {layer} in this model: choose 0 to {n_layers}, which is the output.")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from torch import Tensor
 
 from encoder.edits import Edit, apply_edits, edits_at
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.model.hooks import visiting
 
 #: Hook points that are recorded only on request: large ones (H x T^2 or T x F numbers), and ones that would keep a
@@ -55,8 +55,10 @@ def record(edits: tuple[Edit, ...] = (), request: tuple[str, ...] = ()) -> Itera
     from texts must be resolved (`Edit.resolve`), as `trace` does.
     """
     for name in request:
-        if name not in ON_REQUEST:
-            raise EncoderError(f"request={name!r} is not a hook point on request: choose from {', '.join(ON_REQUEST)}.")
+        if not isinstance(name, str) or name not in ON_REQUEST:
+            raise EncoderError(
+                f"request={quoted(name)} is not a hook point on request: choose from {', '.join(ON_REQUEST)}."
+            )
     recorder = Recorder(edits, request)
     with visiting(recorder):
         yield recorder

@@ -19,6 +19,7 @@ from tests.fuzz import (
     files,
     folders,
     generation,
+    inputs,
     lessons,
     maps,
     messages,
@@ -31,10 +32,11 @@ from tests.fuzz.checkpoints import Found
 
 #: Share of the cases and of the time of each kind: an address is a whole page.
 SHARES = {
-    "folders": (0.03, 0.05), "checkpoints": (0.2, 0.15), "families": (0.05, 0.05), "tokenizers": (0.02, 0.05),
+    "folders": (0.03, 0.05), "checkpoints": (0.15, 0.1), "families": (0.05, 0.05), "tokenizers": (0.02, 0.05),
     "texts": (0.1, 0.05),
-    "files": (0.1, 0.03), "messages": (0.05, 0.05), "addresses": (0.02, 0.25), "writing": (0.05, 0.1),
+    "files": (0.1, 0.03), "messages": (0.05, 0.05), "addresses": (0.02, 0.2), "writing": (0.05, 0.1),
     "generation": (0.1, 0.12), "maps": (0.1, 0.03), "traces": (0.1, 0.03), "own": (0.04, 0.02), "lessons": (0.04, 0.02),
+    "inputs": (0.05, 0.1),
 }  # fmt: skip
 
 
@@ -102,6 +104,7 @@ def _found(options: argparse.Namespace) -> Iterator[str]:
             "traces": traces.case,
             "own": own_functions.case,
             "lessons": lessons.case,
+            "inputs": inputs.case,
         }
         for kind, case in kinds.items():
             if options.only not in (None, kind):

@@ -19,6 +19,7 @@ from tests.fuzz import (
     files,
     folders,
     generation,
+    inputs,
     lessons,
     maps,
     own_functions,
@@ -69,9 +70,10 @@ def test_settings_of_generation():
         (traces, 100, "refused"),
         (own_functions, 60, "measure: refused"),
         (lessons, 60, "broken"),
+        (inputs, 120, "computed"),
         (writing, 40, "link: written"),
     ],
-    ids=["maps", "traces", "own functions", "lessons", "writing"],
+    ids=["maps", "traces", "own functions", "lessons", "inputs", "writing"],
 )
 def test_cases_of_a_kind(kind: ModuleType, n_cases: int, usual: str):
     assert usual in {kind.case(seed) for seed in range(n_cases)}
