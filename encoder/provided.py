@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from encoder.edits import Edit
     from encoder.encoders.generate import Generation
     from encoder.encoders.named import NamedEncoder
