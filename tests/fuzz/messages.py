@@ -94,7 +94,7 @@ class Live:
 
 @contextlib.contextmanager
 def server() -> Iterator[Live]:
-    """The app on a port of its own. At the end: it still runs, and its log has no traceback of ours."""
+    """The app on a port of its own. At the end: it still runs, and its log has no traceback."""
     port = free_port()
     with tempfile.TemporaryDirectory() as place:
         log = Path(place) / "log"
@@ -113,8 +113,10 @@ def server() -> Iterator[Live]:
             yield Live(running.url)
             time.sleep(0.5)
             said = running.log()
-            if process.poll() is not None or f'File "{ROOT}/pages' in said or f'File "{ROOT}/encoder' in said:
-                raise Found(f"the server's log:\n{said[-3_000:]}")
+            if process.poll() is not None:
+                raise Found(f"the server has ended with {process.poll()}:\n{said[-3_000:]}")
+            if "Traceback" in said:
+                raise Found(f"the server's log:\n{said[said.index('Traceback') :][:3_000]}")
         finally:
             process.terminate()
             process.wait(30)

@@ -88,25 +88,6 @@ def test_which_pages_may_open_a_websocket_or_send(policy: Policy, host: str, ori
     assert ask(app, "/_stcore/stream", kind="websocket", host=host)[0] == "websocket.accept", "no browser"
 
 
-def test_a_visitor_who_sends_text_frames_has_left():
-    messages = [
-        {"type": "websocket.connect"},
-        {"type": "websocket.receive", "bytes": b"\x08"},
-        {"type": "websocket.receive", "text": "not a message of Streamlit"},
-    ]
-    seen = []
-
-    async def collect(scope: Any, receive: Any, send: Any) -> None:
-        seen.extend([(await receive())["type"] for _ in range(3)])
-
-    async def receive() -> Any:
-        return messages.pop(0)
-
-    scope = {"type": "websocket", "path": "/_stcore/stream", "headers": [(b"host", b"localhost:8501")]}
-    asyncio.run(Guard(collect, OWN)(scope, receive, None))
-    assert seen == ["websocket.connect", "websocket.receive", "websocket.disconnect"]
-
-
 def test_every_answer_has_the_headers():
     _, headers = ask(Guard(ok, OWN), host="localhost:8501")
     assert headers["x-content-type-options"] == "nosniff"

@@ -90,12 +90,21 @@ def test_a_first_visit_gets_what_the_browser_kept() -> None:
 
 
 def test_other_messages_are_left_alone() -> None:
-    broken = {"type": "websocket.receive", "bytes": b"\xff\xff"}
-    sent = [{"type": "websocket.connect"}, broken, asks("a", text="a"), begins(heard=3), asks("b")]
+    sent = [{"type": "websocket.connect"}, asks("a", text="a"), asks("b")]
     assert heard(*sent) == sent
     for nothing in (b"begins {", b"begins []", b'begins {"seat": {}, "texts": {}}', b"begins " + b"[" * 100_000):
         said = {"type": "websocket.receive", "bytes": nothing}
         assert heard(said, asks("a")) == [asks("a")]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [{"bytes": b"\xff\xff"}, {"bytes": b"\x5a\x03\x0a\x01\xff"}, {"text": "no message of Streamlit"}, begins(heard=3)],
+    ids=["no message", "no characters", "a frame of text", "a second beginning"],
+)
+def test_a_visitor_whose_message_cannot_be_read_has_left(sent: dict[str, object]) -> None:
+    """Streamlit would write a traceback into the log for each."""
+    assert heard(asks("a"), {"type": "websocket.receive", **sent}, asks("b")) == [asks("a")]
 
 
 def test_a_session_takes_only_what_was_given(monkeypatch: pytest.MonkeyPatch) -> None:

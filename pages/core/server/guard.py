@@ -118,16 +118,9 @@ class Guard:
             await PlainTextResponse("Not found", 404)(scope, receive, with_headers)
             return
 
-        async def bytes_only() -> Message:
-            # Streamlit's protocol has no text frames, and a traceback for one: such a visitor has left.
-            message = await receive()
-            if message["type"] == "websocket.receive" and message.get("bytes") is None:
-                return {"type": "websocket.disconnect", "code": 1003}
-            return message
-
         if scope["type"] == "websocket":  # decided; Streamlit accepts a websocket without an Origin
             scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] != b"origin"]}
-        await self._app(scope, bytes_only, with_headers)
+        await self._app(scope, receive, with_headers)
 
     def _reason(self, scope: Scope, headers: Headers, host: str) -> str:
         """Why a request is refused; "" if it is not."""

@@ -2,7 +2,7 @@
 
 reconnect.js says first what it kept (pages/state/kept.py). After a reconnect it repeats the last request whose run had
 ended, and when the page has run, those whose run had not. A new session calls no callbacks in its first run, so the
-first request runs the page without its clicks.
+first request runs the page without its clicks. A message that Streamlit cannot read ends the connection.
 """
 
 import json
@@ -21,10 +21,14 @@ SCRIPT = "{" + joined(Path(__file__).with_suffix(".js")) + "}"
 BEGINS = b"begins "
 #: Bytes of that message, at most: more than a browser keeps.
 MOST = 20_000_000
+#: The code with which a connection ends that says what the protocol does not have (RFC 6455, 7.4.1).
+UNREADABLE = 1003
 
 
 class Reconnected:
-    """ASGI middleware: gives the first request of a websocket what the browser kept. All else passes unchanged."""
+    """ASGI middleware: gives the first request of a websocket what the browser kept. All else passes unchanged,
+    but for a message that is none of the protocol's: there the visitor has left.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -45,7 +49,12 @@ class Reconnected:
                 said = _said(content.removeprefix(BEGINS))
                 token, address = kept.give(said), said.get("address")
                 message = await receive()
-            if is_first and (asked := _request(message)) is not None:
+            if message["type"] != "websocket.receive":
+                return message
+            asked = _read(message.get("bytes"))
+            if asked is None:  # Streamlit would log a traceback: such a visitor has left
+                return {"type": "websocket.disconnect", "code": UNREADABLE}
+            if is_first and asked.WhichOneof("type") == "rerun_script":
                 is_first = False
                 message = {**message, "bytes": _first(asked, address, token)}
             return message
@@ -65,13 +74,12 @@ def _said(content: bytes) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def _request(message: Message) -> BackMsg | None:
-    """A request for a run; None for another message. Streamlit says what is wrong with bytes that say nothing."""
+def _read(content: bytes | None) -> BackMsg | None:
+    """A message of Streamlit's protocol; None for bytes that are none, and for a frame of text, which it does not have."""
     try:
-        asked = BackMsg.FromString(message.get("bytes") or b"")
+        return None if content is None else BackMsg.FromString(content)
     except DecodeError:
         return None
-    return asked if asked.WhichOneof("type") == "rerun_script" else None
 
 
 def _first(asked: BackMsg, address: object, token: str) -> bytes:
