@@ -75,6 +75,8 @@ def _said(error: BaseException, file: str | None) -> str:
 def check_name(name: str, taken: Container[str] = ()) -> None:
     """Raise EncoderError for a name that cannot be in a link, or is one of `taken`."""
     if not name.isidentifier():
-        raise EncoderError(f"{name!r} cannot be a name in links: use letters, digits and _, and begin with a letter.")
+        raise EncoderError(
+            f"{quoted(name)} cannot be a name in links: use letters, digits and _, and begin with a letter."
+        )
     if name in taken:
-        raise EncoderError(f"The name {name!r} is taken: choose another.")
+        raise EncoderError(f"The name {quoted(name)} is taken: choose another.")

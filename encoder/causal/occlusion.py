@@ -25,7 +25,7 @@ from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.named import NamedEncoder
 from encoder.encoders.page import PageEncoder
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.inputs.layout import PatchGrid
 from encoder.inputs.sound import Sound
 from encoder.measure import patches, sounds
@@ -74,7 +74,7 @@ def by_part(trace: Trace, weights: Tensor | np.ndarray, given: Any) -> np.ndarra
 def covered(model: NamedEncoder, given: Any, which: np.ndarray, cover: Cover = "grey") -> Tensor:
     """Inputs of the model, n of them: bool which [n, P] says which parts are covered in each."""
     if cover not in COVERS:
-        raise EncoderError(f"cover={cover!r} is unknown: choose one of {', '.join(COVERS)}.")
+        raise EncoderError(f"cover={quoted(cover)} is unknown: choose one of {', '.join(COVERS)}.")
     if which.ndim != 2 or which.shape[1] != n_parts(model, given):
         raise EncoderError(f"`which` must be [n, {n_parts(model, given)}], not {list(which.shape)}.")
     if isinstance(model, PageEncoder):
@@ -176,7 +176,7 @@ def iter_deletion_curves(
     n = n_parts(model, given)
     for name, order in orders.items():
         if sorted(order) != list(range(n)):
-            raise EncoderError(f"The order {name!r} must name each of the {n} parts once.")
+            raise EncoderError(f"The order {quoted(name)} must name each of the {n} parts once.")
     every = [*orders.values(), *(np.random.default_rng(seed).permutation(n).tolist() for seed in seeds)]
     steps = counts(n)
     which = np.zeros((len(every), len(steps), n), dtype=bool)

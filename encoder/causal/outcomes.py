@@ -19,7 +19,7 @@ from encoder.classify import class_place, classifier_of
 from encoder.encoders.named import NamedEncoder
 from encoder.encoders.seq2seq import Decoder
 from encoder.encoders.text import TextEncoder, of_text
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.model.attend import Memory
 from encoder.own import check_name
 from encoder.trace.decoder import DecoderTrace
@@ -106,7 +106,7 @@ class MaskedWord(Outcome):
         if head is None:
             raise EncoderError(f"{model.name} has no masked-word head: choose another outcome or model.")
         if self.scale not in ("log_odds", "probability"):
-            raise EncoderError(f"scale={self.scale!r} is unknown: choose log_odds or probability.")
+            raise EncoderError(f"scale={quoted(self.scale)} is unknown: choose log_odds or probability.")
         token = model.tokenizer.mask_token
         if token is None or model.tokenizer.mask_id not in ids:
             raise EncoderError(f"The text has no {token or 'mask token'}: type {token or 'one'} in place of the word.")
@@ -145,7 +145,7 @@ class ClassProbability(Outcome):
         head = classifier_of(model, "sequence" if self.position is None else "token")
         place = class_place(head, self.label)
         if self.scale not in ("log_odds", "probability"):
-            raise EncoderError(f"scale={self.scale!r} is unknown: choose log_odds or probability.")
+            raise EncoderError(f"scale={quoted(self.scale)} is unknown: choose log_odds or probability.")
         if self.position is not None:
             plain.check_token(self.position)
         if head.config.layer not in (None, model.config.n_layers) or not head.config.reads_output:
@@ -274,7 +274,7 @@ def as_outcome(outcome: Outcome | str) -> Outcome:
         return Named(outcome)
     others = ", ".join(kind.__name__ for code, kind in OUTCOMES.items() if code != SentenceVector.code)
     raise EncoderError(
-        f"{outcome!r} is not an outcome: specify 'sentence', or one of {', '.join([*_REGISTERED, others])}."
+        f"{quoted(outcome)} is not an outcome: specify 'sentence', or one of {', '.join([*_REGISTERED, others])}."
     )
 
 
@@ -294,9 +294,9 @@ def one_token(model: TextEncoder, word: str) -> int:
     if not rest:
         raise EncoderError("The word is empty: type a word that is one token of the vocabulary.")
     if len(rest) != 1:
-        raise EncoderError(f"{word!r} is {len(rest)} tokens in this vocabulary: choose a word that is one.")
+        raise EncoderError(f"{quoted(word)} is {len(rest)} tokens in this vocabulary: choose a word that is one.")
     if model.tokenizer.token(rest[0]) == model.tokenizer.unk_token:
-        raise EncoderError(f"{word!r} is not in the vocabulary of {model.name}: choose another word.")
+        raise EncoderError(f"{quoted(word)} is not in the vocabulary of {model.name}: choose another word.")
     return rest[0]
 
 

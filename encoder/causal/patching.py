@@ -10,7 +10,7 @@ import numpy as np
 from encoder.causal.outcomes import Outcome, outcomes_of
 from encoder.edits import Edit, Replace, Run
 from encoder.encoders.named import NamedEncoder
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.trace.trace import Trace
 
 Where = Literal["residual", "attention_out", "ffn_out", "head"]
@@ -43,7 +43,7 @@ def patch_request(where: Where) -> tuple[str, ...]:
 
 def _check(where: Where) -> None:
     if where not in get_args(Where):
-        raise EncoderError(f"where={where!r} is unknown: choose from {', '.join(get_args(Where))}.")
+        raise EncoderError(f"where={quoted(where)} is unknown: choose from {', '.join(get_args(Where))}.")
 
 
 def check_aligned(source: Trace, plain: Trace) -> None:

@@ -86,7 +86,7 @@ def find(source: str | Path) -> tuple[Path, str | None]:
     if looks_like_hub_id(name):
         return download(name), name
     raise LoadError(
-        f"No model {name!r}: specify a bundled name ({', '.join(BUNDLED)}), a folder, or a Hub id of the form "
+        f"No model {quoted(name)}: specify a bundled name ({', '.join(BUNDLED)}), a folder, or a Hub id of the form "
         f"org/name.{_suggestion(name)}"
     )
 

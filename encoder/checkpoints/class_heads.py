@@ -3,7 +3,7 @@
 from typing import Any
 
 from encoder.checkpoints.families import ClassifierNames, Family, Fields
-from encoder.errors import ConfigError, LoadError
+from encoder.errors import ConfigError, LoadError, quoted
 from encoder.model.classifier import Classifier, ClassifierConfig, Kind, Scale
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import unfilled
@@ -116,7 +116,7 @@ def scale_of(fields: Fields, kind: Kind) -> Any:
         return "softmax"
     problem = fields.get("problem_type")
     if problem not in PROBLEMS:
-        raise LoadError(f"config.json's problem_type={problem!r} is unknown: correct it.")
+        raise LoadError(f"config.json's problem_type={quoted(problem)} is unknown: correct it.")
     one = len(labels_of(fields)) == 1
     if one and (scale := SCORES.get(str(score_activation(fields)[1]))) is not None:
         return scale

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from encoder.errors import LoadError
+from encoder.errors import LoadError, quoted
 
 #: The files that a checkpoint needs; never a pickle.
 WANTED = ["*.json", "*.safetensors", "vocab.txt", "merges.txt", "*/vocab.txt", "*/merges.txt"]
@@ -46,7 +46,7 @@ def download(name: str) -> Path:
         raise LoadError(f"{name} needs an agreement on the Hub: accept it there, log in, and try again.") from error
     except errors.RepositoryNotFoundError as error:
         raise LoadError(
-            f"The Hub has no public model {name!r}: check the spelling, or log in for a private one."
+            f"The Hub has no public model {quoted(name)}: check the spelling, or log in for a private one."
         ) from error
     except Exception as error:  # no network, offline mode, a proxy, the Hub: each library layer has its own error
         return cached(name, error)

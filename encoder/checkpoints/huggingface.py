@@ -28,7 +28,7 @@ from encoder.checkpoints.sentence_steps import DENSE_ACTIVATION_NAMES
 from encoder.checkpoints.weights import SINGLE
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.model.classifier import Classifier
 from encoder.model.config import EncoderConfig
 from encoder.model.mlm import MLMHead
@@ -63,7 +63,7 @@ def save(model: Savable, folder: str | Path, *, dtype: DiskType = "float32", lay
     logger "encoder" says why. Errors are those of `native.save`; EncoderError, too, where "huggingface" cannot be.
     """
     if layout not in ("auto", "huggingface", "encoderscope"):
-        raise EncoderError(f"layout={layout!r} is unknown: choose auto, huggingface or encoderscope.")
+        raise EncoderError(f"layout={quoted(layout)} is unknown: choose auto, huggingface or encoderscope.")
 
     def write(model: Savable, beside: Path, kind: torch.dtype) -> None:
         try:

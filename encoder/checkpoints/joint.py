@@ -142,6 +142,6 @@ def check_end(tokenizer: Tokenizer, fields: Fields) -> None:
         end = max(tokenizer.backend.get_vocab(with_added_tokens=True).values())
     if last != end:
         raise LoadError(
-            f"The tokenizer ends a text with {tokenizer.token(last)!r} (id {last}), and the model takes the vector of "
-            f"the token {end}: correct eos_token_id in config.json, or use the checkpoint's own tokenizer."
+            f"The tokenizer ends a text with {quoted(tokenizer.token(last))} (id {last}), and the model takes the "
+            f"vector of the token {end}: correct eos_token_id in config.json, or use the checkpoint's own tokenizer."
         )

@@ -17,13 +17,13 @@ def from_fields(kind: type, fields: Any, where: str = "") -> Any:
     """
     if not isinstance(fields, dict):
         raise LoadError(
-            f"config.json has no object {where!r} with the fields of {kind.__name__}: save the model again."
+            f"config.json has no object {quoted(where)} with the fields of {kind.__name__}: save the model again."
         )
     hints = typing.get_type_hints(kind)
     unknown = sorted(set(fields) - set(hints))
     if unknown:
         raise LoadError(
-            f"config.json's {where} has an unknown field {unknown[0]!r}: update the program, or remove the field."
+            f"config.json's {where} has an unknown field {quoted(unknown[0])}: update the program, or remove the field."
         )
     for field in dataclasses.fields(kind):
         needed = field.default is field.default_factory is dataclasses.MISSING

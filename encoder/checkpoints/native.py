@@ -117,7 +117,7 @@ def save(
     if not isinstance(model, Savable):
         raise EncoderError(f"{type(model).__name__} cannot be saved: specify an encoder of this program.")
     if dtype not in DISK_TYPES:
-        raise EncoderError(f"dtype={dtype!r} is unknown: choose one of {', '.join(DISK_TYPES)}.")
+        raise EncoderError(f"dtype={quoted(dtype)} is unknown: choose one of {', '.join(DISK_TYPES)}.")
     try:
         with disk.whole_folder(folder, KIND, written_earlier) as beside:
             write(model, beside, DISK_TYPES[dtype])

@@ -162,7 +162,7 @@ def read_pooling(folder: Path) -> tuple[str, bool]:
         modes = mode if isinstance(mode, list) else [mode]
     if unknown := [one for one in modes if one not in MODES]:
         raise LoadError(
-            f"This checkpoint has an unknown pooling_mode={unknown[0]!r}: choose one of {', '.join(MODES)}."
+            f"This checkpoint has an unknown pooling_mode={quoted(unknown[0])}: choose one of {', '.join(MODES)}."
         )
     if not 1 <= len(modes) <= len(MODES):
         raise LoadError(f"This checkpoint pools in {len(modes)} ways: choose one with 1 to {len(MODES)}.")

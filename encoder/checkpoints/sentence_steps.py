@@ -56,7 +56,7 @@ def read_dense(module: Module, level: str) -> Dense:
         )
     if name not in DENSE_ACTIVATION_NAMES:
         raise LoadError(
-            f"{folder.name} has an unknown activation_function={name!r}: choose a checkpoint with one of "
+            f"{folder.name} has an unknown activation_function={quoted(name)}: choose a checkpoint with one of "
             f"{', '.join(DENSE_ACTIVATION_NAMES)}."
         )
     check_level(folder, fields, level)
@@ -75,7 +75,9 @@ def check_level(folder: Path, fields: dict[str, Any], level: str) -> None:
     """Raise LoadError for a module that works on another vector than its place among the modules says."""
     for key in ("module_input_name", "module_output_name"):
         if fields.get(key) not in (None, level):
-            raise LoadError(f"{folder.name} has an unknown {key}={fields[key]!r}: choose a checkpoint with {level!r}.")
+            raise LoadError(
+                f"{folder.name} has an unknown {key}={quoted(fields[key])}: choose a checkpoint with {level!r}."
+            )
 
 
 def read_unit(module: Module, level: str) -> Unit:

@@ -106,8 +106,8 @@ def check_class(name: str, settings: Mapping[str, Any]) -> None:
     only_here = name == "BertJapaneseTokenizer" and settings.get("tokenizer_class") is not None
     if name not in CLASSES or only_here:
         raise LoadError(
-            f"This checkpoint's tokenizer has tokenizer_class={name!r}, which needs more than the vocabulary: copy a "
-            "tokenizer.json from a checkpoint of the same vocabulary, or choose one."
+            f"This checkpoint's tokenizer has tokenizer_class={quoted(name)}, which needs more than the vocabulary: "
+            "copy a tokenizer.json from a checkpoint of the same vocabulary, or choose one."
         )
     if settings.get("do_basic_tokenize") is False:
         raise LoadError(
@@ -212,7 +212,7 @@ def _of_files(folder: Path, kind: TokenizerClass, settings: TokenizerSettings) -
             and token not in _added(settings)
         }
         for name, token in missing.items():
-            raise LoadError(f"The vocabulary of {folder.name} lacks its {name} {token!r}: download it again.")
+            raise LoadError(f"The vocabulary of {folder.name} lacks its {name} {quoted(token)}: download it again.")
         backend = built(kind, source, settings, whole=False)
     except LoadError:
         raise
@@ -223,8 +223,8 @@ def _of_files(folder: Path, kind: TokenizerClass, settings: TokenizerSettings) -
     for token_id, added in settings.added.items():
         if backend.token_to_id(str(added.content)) != token_id:
             raise LoadError(
-                f"{folder.name} gives the added token {str(added.content)!r} the id {token_id}, which does not follow "
-                "its vocabulary: correct the id."
+                f"{folder.name} gives the added token {quoted(str(added.content))} the id {token_id}, which does "
+                "not follow its vocabulary: correct the id."
             )
     found = _finished(backend, settings, segments_of(settings, kind))
     defaults = {name: token for name, token in kind.special.items() if token is not None}

@@ -117,7 +117,7 @@ class _Recorded(dict[str, Tensor]):
     """The values of a file. One that is not there was not recorded."""
 
     def __missing__(self, name: str) -> Tensor:
-        raise EncoderError(f"This trace has no value {name!r}: record it again.")
+        raise EncoderError(f"This trace has no value {quoted(name)}: record it again.")
 
 
 def _made(tensors: dict[str, Tensor], about: dict[str, Any], path: Path, model: NamedEncoder | None) -> Trace:

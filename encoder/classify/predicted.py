@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from encoder.encoders.named import NamedEncoder
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.model.classifier import Classifier, Kind
 from encoder.model.shown import Shown
 from encoder.trace.head_input import vectors_for
@@ -91,7 +91,7 @@ def class_place(head: Classifier, label: str) -> int:
     """The place of a label. Raises EncoderError for a label that the head does not have."""
     if label not in head.config.labels:
         some = ", ".join(head.config.labels[:8]) + (" …" if len(head.config.labels) > 8 else "")
-        raise EncoderError(f"The head has no class {label!r}: choose one of {some}.")
+        raise EncoderError(f"The head has no class {quoted(label)}: choose one of {some}.")
     return head.config.labels.index(label)
 
 

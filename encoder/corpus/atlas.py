@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from encoder.checkpoints import BUNDLED
 from encoder.corpus.atlas_files import MANIFEST, Files, read_manifest
 from encoder.corpus.staging import LABEL, TEXTS
-from encoder.errors import AtlasError
+from encoder.errors import AtlasError, quoted
 from encoder.inputs.read import Row
 from encoder.measure import head_types
 from encoder.measure.head_measures import HeadMeasures
@@ -140,9 +140,9 @@ class Atlas:
         """float64 [L, H]: a measure over the texts. statistic: "mean", "std", "se" (std / sqrt(n)), "low" and "high"
         (95% bootstrap interval of the mean), "n" (texts)."""
         if measure not in self.measures:
-            raise AtlasError(f"This atlas has no measure {measure!r}: choose one of {', '.join(self.measures)}.")
+            raise AtlasError(f"This atlas has no measure {quoted(measure)}: choose one of {', '.join(self.measures)}.")
         if statistic not in self._heads:
-            raise AtlasError(f"No statistic {statistic!r}: choose one of {', '.join(self._heads)}.")
+            raise AtlasError(f"No statistic {quoted(statistic)}: choose one of {', '.join(self._heads)}.")
         return self._heads[statistic][self.measures.index(measure)]
 
     @cached_property
@@ -184,7 +184,7 @@ class Atlas:
         """value, layer, head, n, mean, std, se of a measure, for each value of a label column."""
         if label not in self.labels:
             known = ", ".join(self.labels) or "none"
-            raise AtlasError(f"This atlas has no labels {label!r}: it has {known}.")
+            raise AtlasError(f"This atlas has no labels {quoted(label)}: it has {known}.")
         columns = ["value", "layer", "head", "n", "mean", "std", "se"]
         return self.table("labels", columns, [("label", "=", label), ("measure", "=", measure)])
 

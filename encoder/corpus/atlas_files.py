@@ -135,5 +135,5 @@ class Files:
                 return file.get_tensor(name)
 
         if f"vectors/{part}.safetensors" not in self._files:
-            raise AtlasError(f"This atlas has no part {part!r} of vectors.")
+            raise AtlasError(f"This atlas has no part {quoted(part)} of vectors.")
         return self.read(f"vectors/{part}.safetensors", read)

@@ -19,7 +19,7 @@ from encoder.corpus.plan import MEASURES
 from encoder.corpus.totals import fits
 from encoder.corpus.watcher import N_OFFSETS, Watcher, offset_places
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.inputs.text import Tokenized
 from encoder.measure.head_definitions import BY_NAME, Definition
 from encoder.measure.head_divergence import divergence_sums
@@ -153,7 +153,7 @@ def _means(watcher: Watcher, groups: Groups, causal: bool) -> np.ndarray:
 def _own(name: str) -> Definition:
     """A measure of one's own. Raises EncoderError where this process does not know it."""
     if name not in BY_NAME:
-        raise EncoderError(f"The measure {name!r} is not registered in this process: name its file by {FILE}.")
+        raise EncoderError(f"The measure {quoted(name)} is not registered in this process: name its file by {FILE}.")
     return BY_NAME[name]
 
 

@@ -32,7 +32,7 @@ from encoder.corpus.rows import Source
 from encoder.corpus.staging import LABEL, TEXTS, Staging
 from encoder.corpus.totals import Top, Totals, bootstrap_weights, interval
 from encoder.encoders.text import TextEncoder, of_text
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.inputs.read import Given
 from encoder.measure.head_definitions import as_float64
 
@@ -90,7 +90,7 @@ class OverTexts:
     def by(self, label: str) -> dict[str, OverTexts]:
         """The same of the texts with each value of a label column. Raises EncoderError for an unknown column."""
         if label not in self.labels:
-            raise EncoderError(f"No labels {label!r}: name the column in Source(labels=...).")
+            raise EncoderError(f"No labels {quoted(label)}: name the column in Source(labels=...).")
         of = self.labels[label]
         parts = {str(value): of == value for value in sorted({one for one in of if one is not None})}
         return {

@@ -18,7 +18,7 @@ from encoder.corpus.atlas_files import FORMAT, MANIFEST, MOST_BYTES
 from encoder.corpus.plan import MOST_LABELS, Block, Plan, Settings
 from encoder.corpus.rows import Source
 from encoder.corpus.totals import MOST_NAMED, MOST_TEXTS, Totals
-from encoder.errors import AtlasError, EncoderError
+from encoder.errors import AtlasError, EncoderError, quoted
 from encoder.inputs.read import BrokenRow
 
 TEXTS, ABOUT, CHECKPOINT, LOCK, BROKEN = "texts.parquet", "build.json", "checkpoint.safetensors", "lock", "broken.json"
@@ -168,8 +168,8 @@ class Staging:
                         known.add(label)
                     if len(known) > MOST_LABELS:
                         raise EncoderError(
-                            f"The column {name!r} has more than {MOST_LABELS} different values, too many for labels: "
-                            "leave it out."
+                            f"The column {quoted(name)} has more than {MOST_LABELS} different values, too many "
+                            "for labels: leave it out."
                         )
                 if len(rows) == settings.block_texts:
                     flush()
@@ -188,7 +188,7 @@ class Staging:
             raise EncoderError(f"{source.name} holds {n_texts:,} texts, and the limit is {MOST_TEXTS:,}: split it.")
         for name, known in zip(source.labels, values, strict=True):
             if not known:
-                raise EncoderError(f"No row has a value in the column {name!r}: check its name.")
+                raise EncoderError(f"No row has a value in the column {quoted(name)}: check its name.")
 
     def broken_rows(self) -> list[tuple[int, str]]:
         """(number, why) of the first rows that were left out."""

@@ -19,7 +19,7 @@ import torch
 
 from encoder.corpus.atlas import Atlas
 from encoder.corpus.watcher import BEHAVIOUR
-from encoder.errors import AtlasError
+from encoder.errors import AtlasError, quoted
 from encoder.search.collection import direction
 from encoder.trace.trace import Trace
 
@@ -133,7 +133,9 @@ class Tokens:
         """bool [N]: the tokens that behave so; weights are known to 1/255."""
         n_layers, n_heads, _, _ = self.behaviour.shape
         if where.target not in BEHAVIOUR:
-            raise AtlasError(f"No weight on {where.target!r} is in an atlas: choose one of {', '.join(BEHAVIOUR)}.")
+            raise AtlasError(
+                f"No weight on {quoted(where.target)} is in an atlas: choose one of {', '.join(BEHAVIOUR)}."
+            )
         if not (0 <= where.layer < n_layers and 0 <= where.head < n_heads):
             raise AtlasError(
                 f"No head L{where.layer} H{where.head} in this atlas: choose layers 0 to {n_layers - 1} and heads 0 to "

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol, Self
 import torch
 from torch import Tensor
 
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.model.config import EncoderConfig
 from encoder.model.hooks import LAYER_POINTS, OTHER_POINTS
 
@@ -108,12 +108,12 @@ class Edit:
             if value is None and field.default is None:
                 continue
             if field.name in FLAGS and not isinstance(value, bool):
-                raise EncoderError(f"{self._name} has {field.name}={value!r}: specify True or False.")
+                raise EncoderError(f"{self._name} has {field.name}={quoted(value)}: specify True or False.")
             if field.name in INDEX:
                 value = self._index(field.name, value)
             elif field.name in INDICES:
                 if isinstance(value, str) or not hasattr(value, "__iter__"):
-                    raise EncoderError(f"{self._name} has {field.name}={value!r}: specify a tuple such as (3,).")
+                    raise EncoderError(f"{self._name} has {field.name}={quoted(value)}: specify a tuple such as (3,).")
                 value = tuple(self._index(field.name.removesuffix("s"), one) for one in value)
             elif field.name == "value":
                 value = self._number(value, *self.bounds)
@@ -179,7 +179,7 @@ class Edit:
     def _index(self, name: str, value: object) -> int:
         """`value` as an int. numpy's integers are fine; True, 1.5 and "0" are mistakes."""
         if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 0:
-            raise EncoderError(f"{self._name} has {name}={value!r}: specify a whole number from 0 on.")
+            raise EncoderError(f"{self._name} has {name}={quoted(value)}: specify a whole number from 0 on.")
         index = int(value)
         if name == "seed" and index >= SEEDS:
             raise EncoderError(f"{self._name} has seed={index}: choose 0 to {SEEDS - 1}.")
@@ -189,7 +189,7 @@ class Edit:
         """`value` as a float in this range, rounded to a finite number."""
         is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
         if not is_number or not low <= value <= high or math.isnan(value):
-            raise EncoderError(f"{self._name} cannot use {value!r}: specify a number from {low:g} to {high:g}.")
+            raise EncoderError(f"{self._name} cannot use {quoted(value)}: specify a number from {low:g} to {high:g}.")
         return float(value)
 
 
@@ -228,4 +228,4 @@ def check_point(name: str, point: object) -> None:
     """Raise EncoderError for what is not a hook point."""
     if point not in LAYER_POINTS + OTHER_POINTS:
         points = ", ".join(LAYER_POINTS + OTHER_POINTS)
-        raise EncoderError(f"{name} edits {point!r}, which is not a hook point: choose from {points}.")
+        raise EncoderError(f"{name} edits {quoted(point)}, which is not a hook point: choose from {points}.")

@@ -14,7 +14,7 @@ from encoder.edits.other_runs import RUN_EDITS
 from encoder.edits.positions import POSITION_EDITS
 from encoder.edits.scores import ATTENTION_EDITS
 from encoder.edits.values import VALUE_EDITS
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 
 LETTERS = {
     "layer": "l", "head": "h", "heads": "h", "query": "q", "key": "k", "keys": "k", "point": "o", "value": "x",
@@ -77,13 +77,15 @@ def _parse(text: str) -> Edit:
     code, *parts = text.split("_")
     kind = KINDS.get(code)
     if kind is None:
-        raise EncoderError(f"The link has an unknown edit {code!r}: choose from {', '.join(KINDS)}.")
+        raise EncoderError(f"The link has an unknown edit {quoted(code)}: choose from {', '.join(KINDS)}.")
     names = {LETTERS[field.name]: field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     values: dict[str, Any] = {}
     for part in parts:
         name = names.get(part[:1])
         if name is None or name in values:
-            raise EncoderError(f"The link has an edit {text!r} that does not fit {kind.__name__}: make the edit again.")
+            raise EncoderError(
+                f"The link has an edit {quoted(text)} that does not fit {kind.__name__}: make the edit again."
+            )
         values[name] = _read(kind.__name__, name, part[1:])
     try:
         return kind(**values)
@@ -105,7 +107,7 @@ def _read(kind: str, name: str, text: str) -> Any:
         if name == "vector":
             return tuple(float(one) for one in text.split(",")) if text else ()
     except ValueError:
-        raise EncoderError(f"The link's {kind} has {name}={text!r}: specify a number.") from None
+        raise EncoderError(f"The link's {kind} has {name}={quoted(text)}: specify a number.") from None
     if name == "sources":
         return tuple(_unquoted(one) for one in text.split(","))
     return _unquoted(text)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from encoder.edits.base import MEMORY_POINTS, Edit, Names, Run, Runner, Site
 from encoder.edits.values import ValueEdit
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.model.config import EncoderConfig
 from encoder.model.hooks import LAYER_POINTS
 
@@ -85,7 +85,7 @@ class Mean(ValueEdit):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.sources, str) or not hasattr(self.sources, "__iter__"):
-            raise EncoderError(f"Mean has sources={self.sources!r}: specify a tuple of texts.")
+            raise EncoderError(f"Mean has sources={quoted(self.sources)}: specify a tuple of texts.")
         object.__setattr__(self, "sources", tuple(self.sources))
         if not 1 <= len(self.sources) <= MOST_TEXTS:
             raise EncoderError(f"A mean over {len(self.sources)} texts: specify 1 to {MOST_TEXTS}.")
@@ -144,14 +144,16 @@ def _values_of(text: str, edit: ValueEdit, run: Runner) -> Run:
 
 def _as_run(source: str | Run) -> Run:
     if isinstance(source, str):
-        raise EncoderError(f"The text {source!r} was not run: specify the edit to `trace`, or a Trace as its source.")
+        raise EncoderError(
+            f"The text {quoted(source)} was not run: specify the edit to `trace`, or a Trace as its source."
+        )
     return source
 
 
 def _check_run(run: Run, config: EncoderConfig, edit: ValueEdit) -> None:
     """Raise EncoderError for another model's run, and for one that did not record the point."""
     if not hasattr(run, "values") or not hasattr(run, "layer_attention"):
-        raise EncoderError(f"{edit._name} cannot use {run!r} as a source: specify a text or a Trace.")
+        raise EncoderError(f"{edit._name} cannot use {quoted(run)} as a source: specify a text or a Trace.")
     sizes = ("n_layers", "n_heads", "d_head", "d_model", "d_ffn", "embedding_width")
     if any(getattr(run.config, name) != getattr(config, name) for name in sizes):
         raise EncoderError("The other run is from a model of other sizes: run it with this model.")

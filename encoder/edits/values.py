@@ -16,7 +16,7 @@ from torch import Tensor
 
 from encoder import own
 from encoder.edits.base import HEAD_POINTS, MAX_NUMBER, Edit, Names, Site, check_point, width
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.model.config import EncoderConfig
 from encoder.model.hooks import LAYER_POINTS
 from encoder.own import check_name
@@ -195,7 +195,7 @@ class Add(ValueEdit):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.vector, str) or not hasattr(self.vector, "__iter__"):
-            raise EncoderError(f"Add has vector={self.vector!r}: specify a tuple of numbers.")
+            raise EncoderError(f"Add has vector={quoted(self.vector)}: specify a tuple of numbers.")
         object.__setattr__(self, "vector", tuple(self._number(float(number)) for number in self.vector))
 
     def check(self, config: EncoderConfig, n_tokens: int, n_memory: int = 0) -> None:
@@ -252,7 +252,9 @@ class Call(ValueEdit):
         super().__post_init__()
         if isinstance(self.function, str) and self.function not in FUNCTIONS:
             known = ", ".join(FUNCTIONS) or "none"
-            raise EncoderError(f"No function {self.function!r} is registered: register it first (known: {known}).")
+            raise EncoderError(
+                f"No function {quoted(self.function)} is registered: register it first (known: {known})."
+            )
 
     @property
     def _function(self) -> Callable[[Tensor], Tensor]:

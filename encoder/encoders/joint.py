@@ -23,7 +23,7 @@ from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.named import moved_to
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.inputs.layout import InputKind
 from encoder.inputs.sound import Sound
 from encoder.model.shown import Shown
@@ -63,7 +63,9 @@ class JointEncoder(Shown):
         if not (math.isfinite(self.scale) and math.isfinite(self.bias)):
             raise EncoderError(f"scale={self.scale} and bias={self.bias} must be finite numbers.")
         if self.compares not in get_args(Compares):
-            raise EncoderError(f"compares={self.compares!r} is unknown: choose one of {', '.join(get_args(Compares))}.")
+            raise EncoderError(
+                f"compares={quoted(self.compares)} is unknown: choose one of {', '.join(get_args(Compares))}."
+            )
         for field_name, tower in (("text", self.text), ("other", self.other)):
             renamed = dataclasses.replace(tower, name=f"{self.name} ({tower.takes})")
             object.__setattr__(self, field_name, renamed)

@@ -155,7 +155,7 @@ class Decoder(NamedEncoder):
         """The id of a token. Raises TextError for one that is not in the vocabulary."""
         found = self.tokenizer.backend.token_to_id(token)
         if found is None:
-            raise TextError(f"{self.name} has no token {token!r}: choose one of its vocabulary.")
+            raise TextError(f"{self.name} has no token {quoted(token)}: choose one of its vocabulary.")
         return int(found)
 
     def _language(self, trace: Trace) -> int:

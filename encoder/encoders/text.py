@@ -214,7 +214,7 @@ class TextEncoder(NamedEncoder):
     def _check_padding(self, pad_to: int) -> None:
         """Raise TextError where no text can be padded to this length."""
         if not isinstance(pad_to, numbers.Integral) or isinstance(pad_to, bool):
-            raise TextError(f"pad_to={pad_to!r} is not a length: specify a whole number of tokens.")
+            raise TextError(f"pad_to={quoted(pad_to)} is not a length: specify a whole number of tokens.")
         if pad_to > self.config.max_tokens:
             raise TextError(
                 f"{self.name} accepts at most {self.config.max_tokens:,} tokens, not pad_to={pad_to}: choose fewer."
@@ -508,8 +508,8 @@ def _known(sentence: Tokenized, config: EncoderConfig, name: str) -> Tokenized:
     for token, token_id in zip(sentence.tokens, sentence.ids, strict=True):
         if token_id >= config.vocab_size:
             raise TextError(
-                f"The tokenizer of {name} gives {token!r} the id {token_id}, but its encoder has vectors for 0 to "
-                f"{config.vocab_size - 1} only: leave the word out, or use the checkpoint's own tokenizer."
+                f"The tokenizer of {name} gives {quoted(token)} the id {token_id}, but its encoder has vectors "
+                f"for 0 to {config.vocab_size - 1} only: leave the word out, or use the checkpoint's own tokenizer."
             )
     n_segments = config.n_segments
     if n_segments > 1 and max(sentence.segments) >= n_segments:  # a table of one row serves every segment

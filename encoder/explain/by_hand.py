@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
 
@@ -250,9 +250,9 @@ def _arrays(inputs: Inputs) -> dict[str, Floats]:
     if not 0 <= inputs.eps <= LARGEST:
         raise EncoderError(f"eps={inputs.eps}: choose a number from 0 to {LARGEST:,.0f}. It prevents a division by 0.")
     if inputs.positions not in ("notes", "formula", "own"):
-        raise EncoderError(f"positions={inputs.positions!r}: choose notes, formula or own.")
+        raise EncoderError(f"positions={quoted(inputs.positions)}: choose notes, formula or own.")
     if inputs.norm_placement not in ("post", "pre"):
-        raise EncoderError(f"norm_placement={inputs.norm_placement!r}: choose post or pre.")
+        raise EncoderError(f"norm_placement={quoted(inputs.norm_placement)}: choose post or pre.")
     return m
 
 

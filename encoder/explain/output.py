@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.explain.arithmetic import Floats
 from encoder.explain.latex import SHOWN_TERMS, Formula, bracketed, calculation, left_out, long_sum, number, stack
 from encoder.explain.place import Place
@@ -83,7 +83,7 @@ def _weights(kind: PoolingKind, mask: NDArray[np.float64]) -> NDArray[np.float64
     """[T] in float64, from 1 for a real token and 0 for padding, which follows."""
     n, place = int(mask.sum()), np.arange(len(mask))
     if kind not in POOLINGS:
-        raise EncoderError(f"pooling={kind!r}: choose one of {', '.join(POOLINGS)}.")
+        raise EncoderError(f"pooling={quoted(kind)}: choose one of {', '.join(POOLINGS)}.")
     if kind == "mean_sqrt_len":
         return mask / np.sqrt(n)
     share = {

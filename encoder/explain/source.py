@@ -10,7 +10,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.explain.arithmetic import Floats
 from encoder.model.config import Sublayer
 from encoder.model.layers import FeedForward, activate
@@ -51,7 +51,7 @@ def norm_of(trace: Trace, name: str, rows: slice | int) -> NormTrace:
     """The norm `name` of the model on some tokens. Raises EncoderError for a norm that the model does not have."""
     norms = trace.norms
     if name not in norms:
-        raise EncoderError(f"This model has no norm {name!r}: choose one of {', '.join(norms)}.")
+        raise EncoderError(f"This model has no norm {quoted(name)}: choose one of {', '.join(norms)}.")
     return replace(norms[name], input=norms[name].input[rows])
 
 
@@ -59,7 +59,7 @@ def sublayer(trace: Trace, layer: int, part: Sublayer) -> tuple[str, str, str | 
     """One of the config's sublayers -> the hook points of the residual stream before and after it, and its norm or
     None. Raises EncoderError for another."""
     if part not in trace.config.sublayers:
-        raise EncoderError(f"This model has no {part!r}: choose one of {', '.join(trace.config.sublayers)}.")
+        raise EncoderError(f"This model has no {quoted(part)}: choose one of {', '.join(trace.config.sublayers)}.")
     at = trace.config.sublayers.index(part)
     before = f"layers.{layer}.after_{trace.config.sublayers[at - 1]}" if at else trace.entering(layer)
     has_norm = part != "attention" or trace.config.has_attention_norm(layer)

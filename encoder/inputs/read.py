@@ -285,7 +285,7 @@ class _Wanted:
             if column is not None and place is None:
                 known = column if isinstance(column, str) else " or ".join(column)
                 raise EncoderError(
-                    f"No column {known!r} in this file: choose one of {quoted(', '.join(map(str, names)))}."
+                    f"No column {quoted(known)} in this file: choose one of {quoted(', '.join(map(str, names)))}."
                 )
         places = [first_text if place is None else place for place in found]
         if None in places:
@@ -474,7 +474,7 @@ def _parquet(file: IO[bytes], wanted: _Wanted, most: int | None) -> Iterator[tup
         texts = [place for place, kind in enumerate(parquet.schema_arrow.types) if _is_text(kind)]
         places = wanted.in_table(names, next(iter(texts), None))
         if places[0] not in texts:
-            raise EncoderError(f"The column {names[places[0]]!r} of this file holds no texts: choose another.")
+            raise EncoderError(f"The column {quoted(names[places[0]])} of this file holds no texts: choose another.")
         columns = list(dict.fromkeys(names[place] for place in places))
         # A value that many rows name stays one value, however long it is.
         named = [names[place] for place in places if place in texts]

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.model.overview import block_max, pooling_block
 from encoder.trace import tokens
 from encoder.trace.trace import Trace
@@ -167,7 +167,7 @@ def special_tokens(attention: Tensor, trace: Trace, how: SpecialTokens, queries:
     nothing changes. Raises EncoderError for another word.
     """
     if how not in SPECIAL_TOKENS:
-        raise EncoderError(f"special={how!r}: choose one of {', '.join(SPECIAL_TOKENS)}.")
+        raise EncoderError(f"special={quoted(how)}: choose one of {', '.join(SPECIAL_TOKENS)}.")
     if how == "show":
         return attention
     kept = ~tokens.as_mask(tokens.is_special(trace), trace)

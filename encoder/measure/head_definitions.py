@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from encoder import own as own_file
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.own import check_name
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def register(
     """
     check_name(name, {one.name for one in HEAD_MEASURES})
     if unit not in UNITS:
-        raise EncoderError(f"unit={unit!r} is unknown: choose one of {', '.join(UNITS)}.")
+        raise EncoderError(f"unit={quoted(unit)} is unknown: choose one of {', '.join(UNITS)}.")
     BY_NAME[name] = Definition(name, title or name, unit, "", "your own function", sentence or title or name, function)
 
 

@@ -18,7 +18,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.measure.head_definitions import HEAD_MEASURES, own
 from encoder.measure.one_trace import check_trace
 from encoder.model.overview import block_max, pooling_block, put_block_max
@@ -60,7 +60,7 @@ class HeadMeasures(Shown):
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.values:
-            raise EncoderError(f"No measure {name!r}: choose one of {', '.join(self.values)}.")
+            raise EncoderError(f"No measure {quoted(name)}: choose one of {', '.join(self.values)}.")
         return self.values[name]
 
     def table(self) -> pd.DataFrame:

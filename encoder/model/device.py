@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from encoder.errors import LoadError, OutOfMemory, is_out_of_memory
+from encoder.errors import LoadError, OutOfMemory, is_out_of_memory, quoted
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -25,18 +25,18 @@ def available_devices() -> tuple[str, ...]:
 def pick_device(device: str) -> torch.device:
     """ "auto" -> CUDA, MPS or the CPU, the first that exists. Raises LoadError for a device that does not exist."""
     if device not in DEVICES:
-        raise LoadError(f"device={device!r} is unknown: choose one of {', '.join(DEVICES)}.")
+        raise LoadError(f"device={quoted(device)} is unknown: choose one of {', '.join(DEVICES)}.")
     if device == "auto":
         return torch.device(available_devices()[0])
     if device not in available_devices():
-        raise LoadError(f"torch finds no {device!r} device on this machine: choose auto or cpu.")
+        raise LoadError(f"torch finds no {quoted(device)} device on this machine: choose auto or cpu.")
     return torch.device(device)
 
 
 def pick_dtype(dtype: str) -> torch.dtype:
     """ "float32" or "bfloat16" -> torch's type. Raises LoadError for another name."""
     if dtype not in DTYPES:
-        raise LoadError(f"dtype={dtype!r} is unknown: choose one of {', '.join(DTYPES)}.")
+        raise LoadError(f"dtype={quoted(dtype)} is unknown: choose one of {', '.join(DTYPES)}.")
     return DTYPES[dtype]
 
 

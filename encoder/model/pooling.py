@@ -23,7 +23,9 @@ def parts_of(pooling: str) -> list[str]:
     """The ways of pooling whose vectors are joined: "cls+mean" has two. Raises ConfigError for an unknown one."""
     parts = pooling.split("+")
     if unknown := [part for part in parts if part not in POOLINGS]:
-        raise ConfigError(f"pooling={unknown[0]!r} is unknown: choose one of {', '.join(POOLINGS)}, or several with +.")
+        raise ConfigError(
+            f"pooling={quoted(unknown[0])} is unknown: choose one of {', '.join(POOLINGS)}, or several with +."
+        )
     return parts
 
 

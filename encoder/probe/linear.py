@@ -16,7 +16,7 @@ import pandas as pd
 import torch
 
 from encoder.classify.class_heads import linear_head
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.shown import Shown
 from encoder.probe.features import VIEWS, Features, View
@@ -157,7 +157,7 @@ def iter_accuracy(
 def iter_by_layer(features: Features, task: Task, view: View, *, seed: int = 0) -> Generator[float, None, Curve]:
     """Probes of every layer on the task and on its control task; yields the share that is done."""
     if view not in VIEWS:
-        raise EncoderError(f"view={view!r} is unknown: choose one of {', '.join(VIEWS)}.")
+        raise EncoderError(f"view={quoted(view)} is unknown: choose one of {', '.join(VIEWS)}.")
     splits = folds_of(task.labels, seed=seed)
     control = control_labels(task, seed)
     scores: list[Score] = []

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.inputs import read as reading
 
 #: Names of the columns next to the text, the first that a table has; without any, the second column is the label.
@@ -146,7 +146,7 @@ def _sample() -> pd.DataFrame:
 def bundled(name: str) -> Task:
     """A bundled task: "word_pos", "pos" or "lexname". Raises EncoderError for an unknown name."""
     if name not in TITLES:
-        raise EncoderError(f"No task {name!r}: choose one of {', '.join(TITLES)}.")
+        raise EncoderError(f"No task {quoted(name)}: choose one of {', '.join(TITLES)}.")
     rows = _sample()
     rows = rows[rows["task"] == name]
     spans = tuple(zip(rows["start"].tolist(), rows["end"].tolist(), strict=True))

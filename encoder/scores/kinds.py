@@ -22,7 +22,7 @@ from torch import Tensor
 from encoder.classify.predicted import classifier_of
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder, of_text
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.inputs.text import readable
 from encoder.model.pooling import SparseConfig
 from encoder.scores.game import Values, crossed, pair_errors, shapley
@@ -320,7 +320,7 @@ def score_of(
     kinds = kinds_of(text)
     kind = kinds[0] if kind == "auto" else kind
     if kind not in kinds:
-        raise EncoderError(f"{text.name} gives no score of the kind {kind!r}: choose one of {', '.join(kinds)}.")
+        raise EncoderError(f"{text.name} gives no score of the kind {quoted(kind)}: choose one of {', '.join(kinds)}.")
     _check_form(text, kind)
     if kind == "cosine":
         readers = (text.searching(role) for role in ("query", "document"))

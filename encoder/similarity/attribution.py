@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.inputs.text import Tokenized
 from encoder.model.device import explain_out_of_memory
 from encoder.model.pooling import Dense
@@ -218,9 +218,11 @@ def _check(model: TextEncoder, layer: object, steps: object, reference: object) 
     if not isinstance(layer, int | np.integer) or isinstance(layer, bool) or not 0 <= layer <= n_layers:
         raise EncoderError(f"No layer {layer} in this model: choose 0 to {n_layers}; {n_layers} is the output.")
     if steps != "auto" and (not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1):
-        raise EncoderError(f"steps={steps!r} is not a number of steps: specify a whole number from 1 on, or 'auto'.")
+        raise EncoderError(
+            f"steps={quoted(steps)} is not a number of steps: specify a whole number from 1 on, or 'auto'."
+        )
     if reference not in REFERENCES:
-        raise EncoderError(f"reference={reference!r}: choose one of {', '.join(REFERENCES)}.")
+        raise EncoderError(f"reference={quoted(reference)}: choose one of {', '.join(REFERENCES)}.")
     if reference == "pad" and not model.can_pad and not (layer == n_layers and splits_exactly(model)):
         raise EncoderError(f"The vocabulary of {model.name} has no padding token: choose reference='zero'.")
     if not model.pools_output:

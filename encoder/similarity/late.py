@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.inputs.text import Tokenized
 from encoder.model.device import explain_out_of_memory
 from encoder.model.pooling import LateConfig, TokenMerge
@@ -125,7 +125,7 @@ def _filled(model: TextEncoder, how: LateConfig, sentence: Tokenized, n_tokens: 
         raise EncoderError(f"The vocabulary of {model.name} has no {token or 'mask token'} to fill queries with.")
     if number >= model.config.vocab_size:  # a token that a setting of the tokenizer has added
         raise EncoderError(
-            f"{model.name} fills queries with {token!r} of the id {number}, but its encoder has vectors for 0 to "
+            f"{model.name} fills queries with {quoted(token)} of the id {number}, but its encoder has vectors for 0 to "
             f"{model.config.vocab_size - 1} only: use the checkpoint's own tokenizer."
         )
     return replace(sentence.filled(token, number, n_tokens), n_full=sentence.n_full)

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from encoder.classify import class_place, classifier_of
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.inputs.text import Tokenized
 from encoder.model.device import explain_out_of_memory
 from encoder.similarity.paths import REFERENCES, Reference, nodes, reference_before, vectors_before
@@ -86,7 +86,7 @@ def iter_integrate(
     """The same for any differentiable outcome: embeddings [N, T, D] -> numbers [N]. The errors are those of
     `iter_attribute_class`, but for those of its head."""
     if reference not in REFERENCES:
-        raise EncoderError(f"reference={reference!r}: choose one of {', '.join(REFERENCES)}.")
+        raise EncoderError(f"reference={quoted(reference)}: choose one of {', '.join(REFERENCES)}.")
     if reference == "pad" and not model.can_pad:
         raise EncoderError(f"The vocabulary of {model.name} has no padding token: choose reference='zero'.")
     if len(source) > LONGEST:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from encoder.edits import Edit, check_edits
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.inputs.layout import InputKind, Layout
 from encoder.inputs.text import Tokenized
 from encoder.model.attend import Memory
@@ -281,7 +281,7 @@ class RecordedPass(Shown):
         """
         for name, value, count in (("layer", layer, self.config.n_layers), ("head", head, self.config.n_heads)):
             if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-                raise EncoderError(f"{name}={value!r} is not a whole number: choose 0 to {count - 1}.")
+                raise EncoderError(f"{name}={quoted(value)} is not a whole number: choose 0 to {count - 1}.")
             if not -count <= value < count:
                 raise EncoderError(f"No {name} {value} in this model: choose 0 to {count - 1}.")
         return layer % self.config.n_layers, head % self.config.n_heads

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from encoder import verbs
 from encoder.edits import apply_edits, edits_at
-from encoder.errors import EncoderError, OutOfMemory
+from encoder.errors import EncoderError, OutOfMemory, quoted
 from encoder.model import attend
 from encoder.model.attend import AttentionContext
 from encoder.model.device import free_memory
@@ -297,7 +297,9 @@ class Trace(RecordedPass):
         """[layers, h, S, S']: block-wise maximum."""
         rows, columns = (range(self.n_tokens)[window] for window in (queries, keys))
         if not isinstance(size, numbers.Integral) or isinstance(size, bool) or size < 1:
-            raise EncoderError(f"A pooled map cannot have size={size!r}: specify a whole number of cells from 1 on.")
+            raise EncoderError(
+                f"A pooled map cannot have size={quoted(size)}: specify a whole number of cells from 1 on."
+            )
         if not rows or not columns:
             raise EncoderError(
                 f"A window of {len(rows)} x {len(columns)} tokens is empty: specify at least one of each."

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from encoder.errors import ConfigError
+from encoder.errors import ConfigError, quoted
 from encoder.model.config import POSITION_KINDS, Activation, EncoderConfig, NormKind, NormPlacement, PositionKind
 from encoder.train.tasks import Task, make
 
@@ -111,7 +111,7 @@ class TaskSettings:
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
             raise ConfigError(f"learning_rate={self.learning_rate}: choose a number above 0.")
         if unknown := set(self.parts) - set(ATTENTION.values()):
-            raise ConfigError(f"attention={min(unknown)!r}: choose among {', '.join(ATTENTION.values())}.")
+            raise ConfigError(f"attention={quoted(min(unknown))}: choose among {', '.join(ATTENTION.values())}.")
         self.config()  # raises for what the architecture does not allow
 
     @classmethod

@@ -78,7 +78,7 @@ def _settings(about: dict[str, str], name: str) -> tuple[TaskSettings, int]:
         step = int(about[_STEP])
         wrong = [key for key in fields if key not in known or not _same_kind(fields[key], known[key])]
         if wrong or step < 0:
-            raise ValueError(f"{wrong[0]!r} has no valid value" if wrong else f"step {step} is negative")
+            raise ValueError(f"{quoted(wrong[0])} has no valid value" if wrong else f"step {step} is negative")
         return TaskSettings(**fields), step
     except (EncoderError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise LoadError(f"The settings in {name} are not valid ({quoted(str(error))}): save the run again.") from error
@@ -93,7 +93,7 @@ def _same_kind(value: object, default: object) -> bool:
 def _check(weights: dict[str, Tensor], wanted: dict[str, tuple[int, ...]], name: str) -> None:
     for key in sorted(set(wanted) ^ set(weights)):
         problem = "lacks" if key in wanted else "has a surplus"
-        raise LoadError(f"{name} {problem} tensor {key!r}: save the run again.")
+        raise LoadError(f"{name} {problem} tensor {quoted(key)}: save the run again.")
     for key, value in weights.items():
         if tuple(value.shape) != wanted[key]:
             raise LoadError(f"{key} in {name} has shape {list(value.shape)}; its settings say {list(wanted[key])}.")

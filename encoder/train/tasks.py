@@ -12,7 +12,7 @@ from tokenizers import Tokenizer as Backend
 from tokenizers.models import WordLevel
 from torch import Tensor
 
-from encoder.errors import ConfigError
+from encoder.errors import ConfigError, quoted
 from encoder.inputs.tokenizer import Tokenizer
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -170,7 +170,7 @@ TASKS: dict[str, Callable[[int, int], Task]] = {
 def make(name: str, length: int = 16, n_symbols: int = 10) -> Task:
     """A task by name. Raises ConfigError for an unknown name, and for lengths or symbols out of bounds."""
     if name not in TASKS:
-        raise ConfigError(f"task={name!r}: choose one of {', '.join(TASKS)}.")
+        raise ConfigError(f"task={quoted(name)}: choose one of {', '.join(TASKS)}.")
     for what, value, (least, most) in (("length", length, LENGTHS), ("n_symbols", n_symbols, SYMBOLS)):
         if not least <= value <= most:
             raise ConfigError(f"{what}={value}: choose {least} to {most}.")

@@ -75,7 +75,7 @@ def _said(content: bytes) -> dict[str, Any]:
 
 
 def _read(content: bytes | None) -> BackMsg | None:
-    """A message of Streamlit's protocol; None for bytes that are none, and for a frame of text, which it does not have."""
+    """A message of Streamlit's protocol; None for bytes that are none, and for text, which it does not have."""
     try:
         return None if content is None else BackMsg.FromString(content)
     except DecodeError:
