@@ -122,3 +122,14 @@ def test_no_padding_token(name: str, fields: dict[str, Any], tmp_path: Path):
     folder = checkpoint(name, tmp_path, **fields)
     folders.edit(folder / "config.json", pad_token_id=-1)
     torch.testing.assert_close(*outputs(folder, [5, 6, 7]), atol=1e-5, rtol=0.0)
+
+
+@pytest.mark.parametrize("name", ["Deberta", "DebertaV2"])
+@pytest.mark.parametrize("terms", [[], ["c2p"], ["p2c", "c2p"]])
+def test_terms_of_distances_that_are_named_but_not_computed_scale_the_scores(
+    tmp_path: Path, name: str, terms: list[str]
+):
+    """The reference divides by their number also where `relative_attention` is false, and they are left out."""
+    fields = {"pos_att_type": terms, "relative_attention": False, "max_position_embeddings": 64, "pad_token_id": 0}
+    folder = checkpoint(name, tmp_path, **fields)
+    torch.testing.assert_close(*outputs(folder, [5, 6, 7, 8]), atol=1e-5, rtol=0.0)

@@ -15,14 +15,16 @@ def deberta_fields(fields: Fields) -> dict[str, Any]:
         raise unsupported("conv_kernel_size", fields["conv_kernel_size"], "choose a model without a convolution")
     learned = fields.flag("position_biased_input", True)
     found: dict[str, Any] = {"position": "learned" if learned else "none"}
-    if not fields.flag("relative_attention", False):
-        return found
-    longest = fields.integer("max_relative_positions", -1)
-    longest = fields.integer("max_position_embeddings") if longest < 1 else longest
     kinds: Any = fields.get("pos_att_type") or []
     kinds = kinds.lower().split("|") if isinstance(kinds, str) else kinds
-    if not isinstance(kinds, list) or any(kind not in ("c2p", "p2c") for kind in kinds):
+    if not isinstance(kinds, list) or kinds not in ([], ["c2p"], ["p2c"], ["c2p", "p2c"], ["p2c", "c2p"]):
         raise unsupported("pos_att_type", kinds, "choose c2p, p2c or both")
+    if not fields.flag("relative_attention", False):
+        # The reference divides by the number of terms that are named, also where it computes one of them only.
+        width = fields.integer("hidden_size") / fields.integer("num_attention_heads")
+        return found | {"attention_scale": (width * (1 + len(kinds))) ** -0.5}
+    longest = fields.integer("max_relative_positions", -1)
+    longest = fields.integer("max_position_embeddings") if longest < 1 else longest
     terms = {"to_position": "c2p" in kinds, "to_content": "p2c" in kinds}
     if fields.get("model_type") == "deberta":
         return found | {"disentangled": Disentangled(longest, shared=False, norm=False, key_bias=False, **terms)}
