@@ -78,7 +78,8 @@ def read_settings(folder: Path, fields: Fields, config: EncoderConfig) -> Genera
         never_first=never_first,
         no_repeat=given.unless_null("no_repeat_ngram_size", 0),
         no_repeat_source=given.unless_null("encoder_no_repeat_ngram_size", 0),
-        least=given.unless_null("min_length", 0),
+        # With min_new_tokens, also with 0, the reference does not read min_length.
+        least=0 if given.get("min_new_tokens") is not None else given.unless_null("min_length", 0),
         least_new=given.unless_null("min_new_tokens", 0),
         bias=_bias(given, known),
         banned=tuple(

@@ -96,6 +96,7 @@ def test_a_hundred_outputs_are_equal(name: str, pair: Callable):
         {"num_beams": 2, "length_penalty": 2.0, "early_stopping": True},
         {"num_beams": 2, "length_penalty": -1.0, "early_stopping": "never"},
         {"num_beams": 2, "length_penalty": 0.5, "early_stopping": "never", "bad_words_ids": [[85], [93], [40]]},
+        {"min_new_tokens": 0, "min_length": 6, "eos_token_id": [*range(2, 60)]},
         {"suppress_tokens": [20, 21, 64], "begin_suppress_tokens": [30, 3, 2], "eos_token_id": [2, 15, 16, 64, 71]},
     ],
     ids=str,
