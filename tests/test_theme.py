@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from encoder.figures import colours
 from tests.conftest import ROOT
 
 SETTINGS = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
@@ -103,6 +104,19 @@ def test_the_frame_has_the_colours_of_the_theme(variable: str, option: str):
     pair = re.search(rf"--enc-{variable}: light-dark\((#\w+), (#\w+)\)", style)
     assert pair is not None
     assert list(pair.groups()) == [SETTINGS["theme"][name][option] for name in ("light", "dark")]
+
+
+def test_pages_without_a_server_have_the_colour_of_the_theme():
+    """They have no theme of Streamlit's: its variables, and what stands in for them, are copies."""
+    light, dark = (SETTINGS["theme"][name]["primaryColor"] for name in ("light", "dark"))
+    files = [path for folder in ("encoder", "pages") for path in (ROOT / folder).rglob("*.css")]
+    copies = {
+        (path.name, colour)
+        for path in files
+        for colour in re.findall(r"--st-primary-color[:,]\s*(#\w+)", path.read_text(encoding="utf-8"))
+    }
+    assert {colour for name, colour in copies if name == "page.css"} == {light, dark}
+    assert {colour for name, colour in copies if name != "page.css"} == {light} == {colours.EMPHASIS_LABEL}
 
 
 def test_contrast_is_the_standards():

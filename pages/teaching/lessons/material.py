@@ -50,7 +50,7 @@ def write(folder: Path, server: str = "") -> list[Path]:
         "answer-key": (f"{title}: answer key", list(_keys(steps))),
         "worksheet": (f"{title}: worksheet", list(_worksheet(steps))),
         "slides": (title, [part for _, _, step in steps for part in _slides(step)]),
-        "syllabus": ("A syllabus of four weeks", list(_syllabus(lessons))),
+        "syllabus": (f"A syllabus of {len(path.written()['weeks'])} weeks", list(_syllabus(lessons))),
     }
     texts = {name: _document(heading, sections) for name, (heading, sections) in files.items()}
     for name in dict.fromkeys(one.lesson for one in path.marks()):
