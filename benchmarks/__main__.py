@@ -13,7 +13,6 @@ from pathlib import Path
 from benchmarks import report, rivals
 from benchmarks.memory import ROOT
 from benchmarks.report import Figure
-from encoder.cli.app import malloc_settings
 
 PARTS = ("engine", "similarity", "search", "corpus", "browser", "media", "load", "jobs", "rooms", "families")
 MINILM_LENGTHS, ROTARY_LENGTHS = (16, 64, 128, 256, 512), (2048, 8192)
@@ -126,7 +125,4 @@ def _length(longest: int) -> Callable[[str], int]:
 
 
 if __name__ == "__main__":
-    if os.name == "posix" and malloc_settings(os.environ):  # glibc reads these once, when a process starts
-        command = [sys.executable, "-m", "benchmarks", *sys.argv[1:]]
-        os.execve(sys.executable, command, {**os.environ, **malloc_settings(os.environ)})
     sys.exit(main())

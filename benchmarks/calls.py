@@ -1,8 +1,7 @@
 """What a person calls: `model.trace(text)` and `transformers`, each with its own tokenizer, in a process of their own.
 
-The other figures of the engine run with the settings of malloc that `encoderscope` starts its app with. A notebook has
-none, so a child process measures both: with these settings, and without any. It does so on a quiet machine and next to
-a neighbour that copies memory all the time, as on a shared machine.
+The process has no settings of malloc, as in a notebook. It measures on a quiet machine, and next to a neighbour that
+copies memory all the time, as on a shared machine.
 """
 
 import contextlib
@@ -16,7 +15,6 @@ from typing import Any
 
 from benchmarks import memory, report, timing
 from benchmarks.report import Figure
-from encoder.cli.app import MALLOC
 
 #: Tokens of the texts.
 LENGTHS = (62, 128, 256, 502)
@@ -26,19 +24,17 @@ TARGET = 1.05
 NEIGHBOUR = "import numpy as np\na = np.ones(2**24)\nb = a.copy()\nwhile True: np.copyto(b, a)"
 #: What makes a figure differ -> the words for it.
 STATES = {"quiet": "", "busy": ", next to copies of memory"}
-SETTINGS: dict[str, dict[str, str]] = {"": {}, ", malloc as in the app": MALLOC}
 
 
 def run(lengths: tuple[int, ...], seconds: float) -> Iterator[Figure]:
-    """A trace of a text over the output of transformers: without and with settings of malloc, quiet and busy.
+    """A trace of a text over the output of transformers, quiet and busy.
 
     seconds: for both sides of one length.
     """
-    for words, settings in SETTINGS.items():
-        for state, where in STATES.items():
-            with neighbour() if state == "busy" else contextlib.nullcontext():
-                found = in_a_process(lengths, seconds, settings)
-            yield from (figure(one, words + where) for one in found)
+    for state, where in STATES.items():
+        with neighbour() if state == "busy" else contextlib.nullcontext():
+            found = in_a_process(lengths, seconds)
+        yield from (figure(one, where) for one in found)
 
 
 def figure(measured: dict[str, Any], where: str) -> Figure:
@@ -68,14 +64,14 @@ def neighbour() -> Iterator[None]:
             process.kill()
 
 
-def in_a_process(lengths: tuple[int, ...], seconds: float, settings: dict[str, str]) -> list[dict[str, Any]]:
-    """`measure` of each length in one new process with these settings of malloc and no others."""
+def in_a_process(lengths: tuple[int, ...], seconds: float) -> list[dict[str, Any]]:
+    """`measure` of each length in one new process without settings of malloc."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
     environment.pop("GLIBC_TUNABLES", None)
     answer = subprocess.run(
         [sys.executable, "-m", "benchmarks.calls", str(seconds), *map(str, lengths)],
         cwd=memory.ROOT,
-        env=environment | settings | {"OMP_NUM_THREADS": "1"},
+        env=environment | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=True,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from encoder.cli.app import find_app, malloc_settings, streamlit_command
+from encoder.cli.app import ARENAS, find_app, streamlit_command
 
 CHROMIUM_FLAGS = [
     "--no-sandbox",
@@ -81,7 +81,7 @@ def app(**environment: str) -> Iterator[App]:
         with log_file.open("wb") as log:
             process = subprocess.Popen(
                 streamlit_command(find_app(), "127.0.0.1", port, browser=False),
-                env={**os.environ, **malloc_settings(os.environ), "HOME": home, **environment},
+                env={**ARENAS, **os.environ, "HOME": home, **environment},
                 cwd=home,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -135,7 +135,7 @@ def test_the_engine_part_measures_times_and_memory(pair: subjects.ModelPair):
 @pytest.mark.slow("measures passes in a process of its own")
 def test_what_a_person_calls_is_measured_in_a_process_of_its_own():
     with calls.neighbour():
-        (measured,) = calls.in_a_process((16,), 0.0, {})
+        (measured,) = calls.in_a_process((16,), 0.0)
     found = calls.figure(measured, ", next to copies of memory")
     assert found.tokens == 16
     assert 0 < found.low <= found.value <= found.high

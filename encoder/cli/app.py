@@ -29,14 +29,8 @@ HOSTS, FRAMES = "ENCODERSCOPE_HOSTS", "ENCODERSCOPE_FRAME_ANCESTORS"
 SHARED = "ENCODERSCOPE_SHARED"
 #: The address that a front listens on, as in pages/teaching/stage/invite.py.
 FRONT = "ENCODERSCOPE_FRONT"
-#: glibc keeps 128 MB of freed memory, and all blocks below 32 MB, for a process's next use. By default it returns a
-#: freed trace to the system, and the next trace fetches it again page by page (10% more time at 512 tokens). Each run
-#: of a page is a thread; by default, threads keep such memory in eight places for each core.
-MALLOC = {
-    "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
-    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
-    "MALLOC_ARENA_MAX": "4",
-}
+#: Each run of a page is a thread; by default, glibc keeps the freed memory of threads in eight places for each core.
+ARENAS = {"MALLOC_ARENA_MAX": "4"}
 
 
 def start_app(options: argparse.Namespace) -> int:
@@ -74,7 +68,8 @@ def server_environment(options: argparse.Namespace) -> dict[str, str]:
     """The environment of a server with these options. Raises CommandError for a folder that is missing."""
     environment = dict(os.environ)
     environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in pages/core/server/app_server.py
-    environment |= malloc_settings(environment)
+    if "glibc.malloc" not in environment.get("GLIBC_TUNABLES", ""):
+        environment = ARENAS | environment
     for content, name in ROOTS.items():
         folder: Path | None = getattr(options, f"{content}_root")
         if folder is None:
@@ -89,12 +84,6 @@ def server_environment(options: argparse.Namespace) -> dict[str, str]:
     if options.embed_in:
         environment[FRAMES] = " ".join(["'self'", *options.embed_in])
     return environment
-
-
-def malloc_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """The settings that make the app keep freed memory; none if `environment` configures malloc itself."""
-    configured = MALLOC.keys() & environment.keys() or "glibc.malloc" in environment.get("GLIBC_TUNABLES", "")
-    return {} if configured else MALLOC
 
 
 def streamlit_command(app: Path, host: str, port: int, *, browser: bool, shared: bool = False) -> list[str]:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from encoder.edits import Edit, apply_edits, edits_at
 from encoder.errors import EncoderError, quoted
+from encoder.model.device import keep_freed_memory
 from encoder.model.hooks import visiting
 
 #: Hook points that are recorded only on request: large ones (H x T^2 or T x F numbers), and ones that would keep a
@@ -59,6 +60,7 @@ def record(edits: tuple[Edit, ...] = (), request: tuple[str, ...] = ()) -> Itera
             raise EncoderError(
                 f"request={quoted(name)} is not a hook point on request: choose from {', '.join(ON_REQUEST)}."
             )
+    keep_freed_memory()
     recorder = Recorder(edits, request)
     with visiting(recorder):
         yield recorder

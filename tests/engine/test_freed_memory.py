@@ -1,4 +1,4 @@
-"""The app's process uses the memory of a freed trace for the next one, and does not fetch it from the system again."""
+"""A process uses the memory of a freed trace for the next one, and does not fetch it from the system again."""
 
 from __future__ import annotations
 
@@ -41,29 +41,21 @@ def run(settings: dict[str, str]) -> float:
 @pytest.mark.slow("measures the memory of another process")
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library's allocator")
 def test_a_later_trace_fetches_hardly_any_memory():
-    """With the environment of the app; with thresholds of 100 kB, near glibc's own defaults, it fetches all."""
-    kept = run(app.malloc_settings({}))
-    returned = run(app.MALLOC | dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "100000"))
+    """With thresholds of 100 kB, near glibc's own at the start of a process, it fetches all."""
+    kept = run({})
+    returned = run(dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "100000"))
     assert kept < 0.3 < 0.6 < returned  # a few small blocks remain, more or fewer by the allocator's luck
 
 
-@pytest.mark.parametrize(
-    "environment", [{name: "1"} for name in app.MALLOC] + [{"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}]
-)
-def test_an_environment_that_configures_malloc_stays_as_it_is(environment: dict[str, str]):
-    assert app.malloc_settings(environment) == {}
-    assert app.malloc_settings({"GLIBC_TUNABLES": "glibc.cpu.x=1", "MALLOC_TOP_PAD_": "2"}) == app.MALLOC
-
-
-@pytest.mark.parametrize("configured", [False, True])
-def test_the_command_starts_the_app_with_these_settings(monkeypatch: pytest.MonkeyPatch, configured: bool):
+@pytest.mark.parametrize("own", ["", "MALLOC_ARENA_MAX", "GLIBC_TUNABLES"])
+def test_the_command_bounds_the_places_of_freed_memory(monkeypatch: pytest.MonkeyPatch, own: str):
+    """But where the environment configures malloc itself."""
     started = []
     monkeypatch.setattr(app, "_hand_over", lambda command, environment: started.append(environment) or 0)
-    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
-    for name in app.MALLOC:
+    for name in ("GLIBC_TUNABLES", *app.ARENAS):
         monkeypatch.delenv(name, raising=False)
-    if configured:
-        monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "5")
+    if own:
+        monkeypatch.setenv(own, "glibc.malloc.arena_max=9")
     assert main.main(["--no-browser"]) == 0
-    found = {name: value for name, value in started[0].items() if name in app.MALLOC}
-    assert found == ({"MALLOC_TRIM_THRESHOLD_": "5"} if configured else app.MALLOC)
+    expected = {"": "4", "MALLOC_ARENA_MAX": "glibc.malloc.arena_max=9", "GLIBC_TUNABLES": None}[own]
+    assert started[0].get("MALLOC_ARENA_MAX") == expected
