@@ -107,7 +107,7 @@ def _may_change(asked: Asked, question: Question, look: Look | None, given: str)
         then = "Nobody sees who answered what." if question.kind == "test" else "The teacher shows the result."
         st.markdown(f"Your answer is sent. {_said(question, look, given)}{then}")
     forget = session.given().update
-    st.button("Change my answer", key=f"room:{asked.id}:again", on_click=forget, args=({asked.id: None},))
+    button("Change my answer", "edit", f"room:{asked.id}:again", partial(forget, {asked.id: None}))
 
 
 def _said(question: Question, look: Look | None, given: str) -> str:
