@@ -27,6 +27,7 @@ from pages.teaching.rooms import Room, StoreUnavailable
 from pages.teaching.rooms.redis_store import RedisStore
 from tests.conftest import CHROMIUM_FLAGS
 from tests.ensure_chromium import find
+from tests.soak.parts import NOTES, Parts, parts
 from tests.soak.served import Served
 from tests.soak.soak import AWAY
 
@@ -107,6 +108,7 @@ class Classroom:
         self.chance = random.Random(f"{seed} class")
         self.store = RedisStore(served.rooms)
         self.waits: dict[tuple[str, str], Timed] = defaultdict(Timed)
+        self.parts = Parts()
         self.lost: list[str] = []
         self.counts: Counter[str] = Counter()
         self._killed_at, self._store_is_away = -PATIENCE, False
@@ -132,7 +134,7 @@ class Classroom:
         async def screen(path: str, options: dict) -> Page:
             context = await browser.new_context(**options)
             context.set_default_timeout(1000 * PATIENCE)
-            await context.add_init_script(CLICKS)
+            await context.add_init_script(CLICKS + NOTES)
             page = await context.new_page()
             await page.goto(self.served.server.url + path)
             return page
@@ -193,7 +195,10 @@ class Classroom:
             if (shown := await self._when(page, SHOWN, said)) is None:
                 self.lost.append(f"{change.kind} {change.step} “{change.title}” is not on {name}")
                 return False
-            self._note(f"a {change.kind}", kind, clicked, shown)
+            what = f"a {change.kind}"
+            if self._note(what, kind, clicked, shown):
+                notes = await page.evaluate("globalThis.__notes.splice(0)")
+                self.parts.add(what, kind, parts(notes, clicked, shown, clicks=kind == "desk"))
             return True
 
         clicked = await self.screens["desk"].evaluate("globalThis.__clickedAt")
@@ -208,10 +213,12 @@ class Classroom:
         except Late:
             return None
 
-    def _note(self, what: str, screen: str, clicked: float, shown: float) -> None:
+    def _note(self, what: str, screen: str, clicked: float, shown: float) -> bool:
+        """Count a wait; returns whether nothing was killed in it."""
         timed = self.waits[what, screen]
         is_calm = shown / 1000 < self._killed_at or clicked / 1000 > self._killed_at + AWAY
         (timed.calm if is_calm else timed.killed).append((shown - clicked) / 1000)
+        return is_calm
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
@@ -332,6 +339,7 @@ class Classroom:
                     lines.append(
                         f"{said:34} {len(waits):7,} " + " ".join(f"{one:7.2f}s" for one in figures) + f" {soon:7.0%}"
                     )
+        lines += ["", self.parts.table(), ""]
         lines += [f"{what}: {count:,}" for what, count in sorted(self.counts.items())]
         lines.append(f"lost: {len(self.lost)}")
         return "\n".join(lines)
