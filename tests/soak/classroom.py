@@ -161,7 +161,8 @@ class Classroom:
                     if time.monotonic() > ends:
                         return
                     await self._turn(lesson, number)
-                    await self._step(lesson, number, step)
+                    if not await self._step(lesson, number, step):
+                        return  # a class whose screens stay behind goes no further
 
     async def _turn(self, lesson: Lesson, number: int) -> None:
         desk = self.screens["desk"]
@@ -172,19 +173,20 @@ class Classroom:
         await desk.get_by_role("option", name=re.compile(re.escape(lesson.title))).click()
         await desk.get_by_role("button", name="Begin this lesson").click()
 
-    async def _step(self, lesson: Lesson, number: int, step: Step) -> None:
-        """A step on all screens; a question is answered, and its result shown."""
+    async def _step(self, lesson: Lesson, number: int, step: Step) -> bool:
+        """A step on all screens; a question is answered, and its result shown. Returns whether all have the step."""
         said, question = f"step {number} of {lesson.last}", step.question
         begun = Change("question" if question else "step", said, step.title, question.ask if question else "")
         if not await self._seen(begun):
-            return
+            return False
         await asyncio.sleep(self.chance.uniform(1, 3))
         if question is None:
-            return
+            return True
         await self._answers(question)
         await self.screens["desk"].get_by_role("button", name="Show the result").click()
         await self._seen(Change("result", said, step.title, question.ask))
         await asyncio.sleep(self.chance.uniform(1, 3))
+        return True
 
     async def _seen(self, change: Change) -> bool:
         """Time a change on every screen; whether all have it."""
