@@ -18,6 +18,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import psutil
+
 from benchmarks.load import percentile
 from pages.core.frame.frame import import_params
 from pages.teaching.lessons import library
@@ -112,6 +114,7 @@ class Classroom:
         self.lost: list[str] = []
         self.counts: Counter[str] = Counter()
         self._killed_at, self._store_is_away = -PATIENCE, False
+        self.processor: dict[str, float] = {}
         self.screens: dict[str, Page] = {}
         self.code = ""
         import_params()
@@ -124,8 +127,10 @@ class Classroom:
             browser = await playwright.chromium.launch(executable_path=find(), args=CHROMIUM_FLAGS)
             try:
                 await self._arrive(browser)
+                before = self._processor()
                 async with self._kills():
                     await self._lessons()
+                self.processor = {name: spent - before[name] for name, spent in self._processor().items()}
                 await self._agree()
             finally:
                 await browser.close()
@@ -296,6 +301,15 @@ class Classroom:
             if self._store_is_away:
                 await asyncio.to_thread(self.served.store.start)
 
+    def _processor(self) -> dict[str, float]:
+        """Seconds of processor time so far, of the server's processes and of the browser's."""
+        server = psutil.Process(self.served.server.process.pid).children(recursive=True)
+        own = psutil.Process().children(recursive=True)
+        return {
+            "the server": sum(map(_seconds, server)),
+            "the browsers": sum(_seconds(one) for one in own if one not in server),
+        }
+
     async def _room(self) -> Room | None:
         while True:
             try:
@@ -342,6 +356,17 @@ class Classroom:
                         f"{said:34} {len(waits):7,} " + " ".join(f"{one:7.2f}s" for one in figures) + f" {soon:7.0%}"
                     )
         lines += ["", self.parts.table(), ""]
+        changes = sum(len(timed.calm) for (what, screen), timed in self.waits.items() if screen == "desk")
+        if changes and not self.counts["ends of processes"]:  # what a process that is gone has spent is not known
+            spent = ", ".join(f"{name} {seconds / changes:.2f} s" for name, seconds in self.processor.items())
+            lines.append(f"processor time of all screens together for each change or answer: {spent}")
         lines += [f"{what}: {count:,}" for what, count in sorted(self.counts.items())]
         lines.append(f"lost: {len(self.lost)}")
         return "\n".join(lines)
+
+
+def _seconds(process: psutil.Process) -> float:
+    try:
+        return sum(process.cpu_times()[:2])
+    except psutil.Error:  # it has just ended
+        return 0.0

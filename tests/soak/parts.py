@@ -104,7 +104,9 @@ class Parts:
         lines = [f"{'median':34}" + "".join(f"{name:>8}" for name in (*NAMES, "runs"))]
         for (what, screen), all_of in sorted(self._found.items()):
             medians = [
-                f"{statistics.median(values):8.2f}" if (values := [one[name] for one in all_of if name in one]) else f"{'':8}"
+                f"{statistics.median(values):8.2f}"
+                if (values := [one[name] for one in all_of if name in one])
+                else f"{'':8}"
                 for name in (*NAMES, "runs")
             ]
             lines.append(f"{f'{what}, {screen}':34}" + "".join(medians))

@@ -95,15 +95,14 @@ def run(
             if texts := state.kept():
                 kept_text(texts, key="kept-text")
         with visit.beside() as is_shown:
-            draw = page.run if is_shown else lambda: None
-            if not entry.uses:
+            if not (entry.uses and is_shown):
                 with area:
                     _link_notes()
                     st.empty()  # takes the place of the last page's controls at once: the title does not move
-            if entry.uses and not entry.own_controls:
-                _with_input(draw, area, entry)
-            else:
-                draw()
+            if is_shown and entry.uses and not entry.own_controls:
+                _with_input(page.run, area, entry)
+            elif is_shown:
+                page.run()
             if is_shown and entry.folder != "glossary":
                 glossary_panel.draw(entry.folder)
         is_whole = True
