@@ -95,14 +95,16 @@ def run(
             if texts := state.kept():
                 kept_text(texts, key="kept-text")
         with visit.beside() as is_shown:
-            if not (entry.uses and is_shown):
+            draw = page.run if is_shown else lambda: None
+            has_input = entry.uses and not entry.own_controls and is_shown is not None
+            if not entry.uses or is_shown is None:
                 with area:
                     _link_notes()
                     st.empty()  # takes the place of the last page's controls at once: the title does not move
-            if is_shown and entry.uses and not entry.own_controls:
-                _with_input(page.run, area, entry)
-            elif is_shown:
-                page.run()
+            if has_input:
+                _with_input(draw, area, entry)
+            else:
+                draw()
             if is_shown and entry.folder != "glossary":
                 glossary_panel.draw(entry.folder)
         is_whole = True

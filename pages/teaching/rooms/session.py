@@ -243,6 +243,7 @@ def teach(edit: Callable[[Room], Room]) -> bool:
     except RoomError as error:
         say(str(error))
     else:
+        events.changed(own.code)
         return True
     return False
 
@@ -291,6 +292,7 @@ def answer(question: str, value: object) -> bool:
         say(str(error))
         return False
     given()[question] = text
+    events.changed(own.code)
     if not in_time:
         say("The question was closed before your answer arrived. The teacher has it, marked as late.")
     return in_time

@@ -89,6 +89,8 @@ def face(
     elif asked.revealed and look is not None and (truth := question.truth(look)).value is not None:
         inner = _revealed(question, look, truth)
         said = said if vote.right is None else f"{round(vote.right * len(vote.given))} of {len(vote.given)} right"
+    elif asked.revealed and not vote.bars:
+        inner = "<p class='enc-wall-true'>Compare your answers.</p><div class='enc-wall-exhibit'></div>"
     else:
         inner = _open(question, look, vote.bars)
     return (
