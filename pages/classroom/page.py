@@ -56,9 +56,9 @@ def _door() -> None:
         return
     first, second = st.columns(2, gap="large")
     invited = bool(state.get(RoomParams.code))  # by a link or a QR code
-    with second if invited else first, st.container(border=True):
+    with second if invited else first, st.container(border=True, height="stretch"):
         _open("secondary" if invited else "primary")
-    with first if invited else second, st.container(border=True):
+    with first if invited else second, st.container(border=True, height="stretch"):
         _join("primary" if invited else "secondary")
     _path()
     next_page("lessons", "Lessons, each with a script for a class")
@@ -92,8 +92,9 @@ def _path() -> None:
         for mark in path.marks()
         if (lesson := lessons.get(mark.lesson)) is not None
     ]
-    st.header(plain(path.written()["title"]), anchor=False)
-    st.markdown(table(("minute", "step", "what you do"), rows, words=3))
+    with st.container(key="classroom-path"):
+        st.header(plain(path.written()["title"]), anchor=False)
+        st.markdown(table(("minute", "step", "what you do"), rows, words=3))
 
 
 def _join(kind: Literal["primary", "secondary"]) -> None:
