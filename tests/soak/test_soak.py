@@ -118,7 +118,7 @@ def test_a_class_in_real_browsers_loses_nothing(served: Served) -> None:
         pytest.skip("no Chromium; `python tests/ensure_chromium.py` installs one")
 
     async def some_steps() -> Classroom:
-        classroom = Classroom(served, seconds=40.0, phones=2, every=15.0)
+        classroom = Classroom(served, seconds=35.0, phones=2, every=15.0)
         await classroom.play()
         return classroom
 
