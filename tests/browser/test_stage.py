@@ -39,6 +39,11 @@ ON_WALL = ".enc-wall :is(h1, li, p, footer, tr)"
 SMALL = """() => [...document.querySelectorAll(".enc-wall :is(h1, li, p, footer, th, td, small)")]
   .filter((one) => one.textContent.trim() && parseFloat(getComputedStyle(one).fontSize) < innerHeight / 30)
   .map((one) => one.textContent.slice(0, 40))"""
+#: Rows of an exhibit that have no room in it.
+HIDDEN_ROWS = """() => [...document.querySelectorAll(".enc-wall-exhibit tr")].filter((row) => {
+  const [inner, outer] = [row, row.closest(".enc-wall-exhibit")].map((one) => one.getBoundingClientRect());
+  return inner.top < outer.top - 1 || inner.bottom > outer.bottom + 1;
+}).map((row) => row.textContent)"""
 #: Pictures of a page.
 BEHIND = ".stMain :is(.enc-plot, .enc-model, .enc-grid)"
 #: A stage of less than three fifths of the window, and halves of the window without words and pictures.
@@ -136,6 +141,7 @@ def test_a_question_and_its_options_are_in_the_window_and_no_page_tells_the_answ
             phone.set_viewport_size(size)
             wait_until_none(phone, CUT, [RIGHT_ON_PHONE, 44])
         wait_until_none(wall, CUT, [".enc-wall :is(h1, p, tr, footer)", 0])
+        wait_until_none(wall, HIDDEN_ROWS)
         wait_until_none(wall, SMALL)
 
 

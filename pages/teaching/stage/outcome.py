@@ -73,6 +73,8 @@ def truth(question: Question, look: Look | None, before_why: Callable[[], None] 
         return
     if question.kind != "draw":  # its row says all
         st.success(plain(controls.true_value(question, look, found)), icon=":material/check_circle:")
+    if isinstance(question, gestures.GestureQuestion):
+        gesture(question.task(look).header, key=f"truth:{question.ask}", given=found.value, truth=found.value)
     _behind(question, look, found, before_why)
 
 
