@@ -617,7 +617,12 @@ def test_what_a_teacher_clicks_while_the_store_is_away_is_done_when_it_is_back(
     assert teacher.line["version"] == school.room(code).version
     assert "away" not in sentences(teacher.app)
     with monkeypatch.context() as gone:  # and it is back before the page is drawn
-        gone.setattr(school.store, "change", lambda *_: gone.undo() or away())
+
+        def once(*_: object) -> None:
+            gone.undo()
+            away()
+
+        gone.setattr(school.store, "change", once)
         teacher.click("desk:next:2")
     assert school.room(code).view["lesson_step"] == "3"
 
