@@ -1,6 +1,7 @@
 """Classroom: open a room or join one; with the key, the teacher's desk."""
 
 from functools import partial
+from typing import Literal
 
 import streamlit as st
 
@@ -53,33 +54,34 @@ def _door() -> None:
     except RoomError as error:
         say_error(error, st.info, icon=":material/block:")
         return
-    if not invite.is_reachable():
-        st.warning(
-            "This server answers only this computer, so no phone can join. Ask who started it to open it to your "
-            "network first: the guide “A classroom” says how in ten minutes.",
-            icon=":material/wifi_off:",
-        )
-    st.markdown(
-        "Open a room: the projector shows its code and each question, students answer on their phones, and your desk "
-        "shows what they think."
-    )
-    left, right = st.columns(2, gap="large")
-    with left, st.container(border=True):
-        st.header("Join a room", anchor=False)
-        _join()
-    with right, st.container(border=True):
-        st.header("Open a room", anchor=False)
-        named = st.checkbox("Ask for nicknames", key="classroom:named", help="Off: students join without a name.")
-        button(
-            "Open a room",
-            "meeting_room",
-            "classroom:open",
-            partial(session.attempt, session.open_room, named=named),
-            type="primary",
-        )
-        room_door(key="classroom:door", left=session.has_left(), on_teach=partial(session.attempt, session.take_key))
+    first, second = st.columns(2, gap="large")
+    invited = bool(state.get(RoomParams.code))  # by a link or a QR code
+    with second if invited else first, st.container(border=True, height="stretch"):
+        _open("secondary" if invited else "primary")
+    with first if invited else second, st.container(border=True, height="stretch"):
+        _join("primary" if invited else "secondary")
     _path()
     next_page("lessons", "Lessons, each with a script for a class")
+
+
+def _open(kind: Literal["primary", "secondary"]) -> None:
+    st.header("Open a room", anchor=False)
+    st.markdown("The projector shows code and questions, students answer on their phones, your desk shows the answers.")
+    named = st.checkbox("Ask for nicknames", key="classroom:named", help="Off: students join without a name.")
+    if not invite.is_reachable():
+        st.warning(
+            "**No phone can join yet:** this server answers only this computer. Ask who started it to open it to your "
+            "network first. The guide “A classroom” says how in ten minutes.",
+            icon=":material/wifi_off:",
+        )
+    button(
+        "Open a room",
+        "meeting_room",
+        "classroom:open",
+        partial(session.attempt, session.open_room, named=named),
+        type=kind,
+    )
+    room_door(key="classroom:door", left=session.has_left(), on_teach=partial(session.attempt, session.take_key))
 
 
 def _path() -> None:
@@ -90,17 +92,19 @@ def _path() -> None:
         for mark in path.marks()
         if (lesson := lessons.get(mark.lesson)) is not None
     ]
-    st.header(plain(path.written()["title"]), anchor=False)
-    st.markdown(table(("minute", "step", "what you do"), rows, words=3))
+    with st.container(key="classroom-path"):
+        st.header(plain(path.written()["title"]), anchor=False)
+        st.markdown(table(("minute", "step", "what you do"), rows, words=3))
 
 
-def _join() -> None:
+def _join(kind: Literal["primary", "secondary"]) -> None:
+    st.header("Join a room", anchor=False)
     if _CODE not in st.session_state:
         st.session_state[_CODE] = state.get(RoomParams.code)
     st.text_input("Code", key=_CODE, placeholder="ACD 347", max_chars=12)
     if st.session_state.get(_NAMED) or state.get(RoomParams.code):
         st.text_input("Nickname", key=_NICKNAME, max_chars=limits.NICKNAME.value)
-    button("Join", "login", "classroom:join", partial(session.attempt, _take_seat), type="primary")
+    button("Join", "login", "classroom:join", partial(session.attempt, _take_seat), type=kind)
 
 
 def _take_seat() -> None:

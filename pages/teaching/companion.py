@@ -74,7 +74,7 @@ class _Visit(Visit):
         progress.show_linked_view(self._page)
 
     @contextlib.contextmanager
-    def beside(self) -> Iterator[bool]:
+    def beside(self) -> Iterator[bool | None]:
         """The room's question, then the lesson next to the page."""
         from pages.teaching.lessons.beside import beside
 

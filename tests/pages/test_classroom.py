@@ -590,6 +590,43 @@ def test_a_store_that_is_away_gets_a_sentence_and_loses_no_answer(
     assert school.room(code).view["text"] == "Typed meanwhile."
 
 
+def test_what_a_teacher_clicks_while_the_store_is_away_is_done_when_it_is_back(
+    school: School, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teacher, code = school.teacher()
+    teacher.put("selectbox", "desk:lesson:", "01-tokens")
+    teacher.click("desk:begin")
+    before = school.room(code)
+
+    def away(*_: object) -> None:
+        raise StoreUnavailable("away for a moment")
+
+    with monkeypatch.context() as gone:
+        for name in ("find", "answers", "change", "members"):
+            gone.setattr(school.store, name, away)
+        for number in (0, 1):  # each click shows what it does
+            teacher.click(f"desk:next:{number}")
+            assert teacher.line["stale"]
+            assert "away" in sentences(teacher.app)
+        teacher.press("freeze")
+        assert teacher.line["version"] == before.version
+    assert school.room(code) == before
+    teacher.news()
+    assert school.room(code).view["lesson_step"] == "2"
+    assert school.room(code).frozen
+    assert teacher.line["version"] == school.room(code).version
+    assert "away" not in sentences(teacher.app)
+    with monkeypatch.context() as gone:  # and it is back before the page is drawn
+
+        def once(*_: object) -> None:
+            gone.undo()
+            away()
+
+        gone.setattr(school.store, "change", once)
+        teacher.click("desk:next:2")
+    assert school.room(code).view["lesson_step"] == "3"
+
+
 @pytest.mark.slow("a store that is away and returns, for several visitors")
 def test_who_reloads_while_the_store_is_away_comes_back(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
     teacher, code = school.teacher(named=True)

@@ -12,6 +12,7 @@ from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 
 from pages.base.work.whole_callbacks import Waiting, whole
 from pages.components import events
+from pages.components.button import button
 
 
 class Session(dict[str, Any]):
@@ -79,6 +80,24 @@ def test_a_callback_that_streamlit_ends_hears_its_event_first(session: Session) 
 def test_anything_else_is_no_event(session: Session, value: object) -> None:
     session["grid"] = {"grid": value}
     assert heard_now(session) == []
+
+
+def test_a_click_on_a_button_is_done_although_another_request_has_come(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pressed: list[str] = []
+
+    def press() -> None:
+        session.get("seat")  # here Streamlit would end the callback
+        pressed.append("shown")
+
+    drawn: dict[str, Any] = {}
+    monkeypatch.setattr(st, "button", lambda _, on_click, **look: drawn.update(press=on_click))
+    button("Next", "arrow_forward", "next", press)
+    session.ends = True
+    with pytest.raises(StopException):
+        drawn["press"]()
+    assert pressed == ["shown"]
 
 
 def test_what_the_browser_says_waits_while_a_callback_runs(session: Session) -> None:

@@ -156,7 +156,8 @@ const classList = {
   add: (name) => void classes.add(name),
   remove: (name) => void classes.delete(name),
 };
-globalThis.document = { documentElement: { classList } };
+const app = { dataset: { testScriptState: "notRunning" } };
+globalThis.document = { documentElement: { classList }, querySelector: () => app };
 const pointer = {};
 globalThis.addEventListener = (name, call) => void (pointer[name] = call);
 globalThis.history = { replaceState() { location.hash = ""; } };
@@ -195,9 +196,17 @@ classes.add("enc-joins");
 wait();
 asks(second, 5); // of the room's line
 classes.clear();
+app.dataset.testScriptState = "running"; // the page has not drawn this run
 runs(second, STARTED, ENDED);
 wait();
-runs(second, STARTED, ENDED);
+app.dataset.testScriptState = "notRunning";
+wait();
+wire.push("one by one");
+runs(second, STARTED, ENDED); // of 3
+wait();
+runs(second, STARTED, ENDED); // of 4
+wait();
+runs(second, STARTED, ENDED); // of 5
 wait();
 const third = connect();
 asks(third, 6);
@@ -241,7 +250,7 @@ def test_a_browser_repeats_what_no_run_has_answered(tmp_path: Path) -> None:
     said = run(tmp_path, f"{BROWSER}{messages()}{SCRIPT}{SAYS}")
     new, nothing = {"texts": {}, "seat": {}, "heard": False}, {"texts": {}, "seat": {}, "heard": True}
     before, later = nothing | {"address": "heads?head=5"}, nothing | {"address": "norms?"}
-    assert said == [new, 1, 2, 9, 3, before, 2, 5, 3, 4, 5, later, 5, 6]
+    assert said == [new, 1, 2, 9, 3, before, 2, 5, 3, "one by one", 4, 5, later, 5, 6]
 
 
 BETWEEN = """
@@ -258,7 +267,9 @@ wait(); wait();
 const second = connect();
 runs(second, STARTED, ENDED);
 wait();
-runs(second, STARTED, ENDED); // one run for both
+runs(second, STARTED); // of the first, which takes long
+wait(5000); // then the click is sent nevertheless
+runs(second, EARLY, STARTED, ENDED); // one run for both
 wait();
 second.ends();
 wait(); wait();

@@ -110,6 +110,18 @@ def data(**values: object) -> str:
     return f"data: {json.dumps(values)}"
 
 
+def test_a_change_by_this_process_is_heard_without_a_wait(
+    connect: Callable[[str], Stream], room: Room, store: Flaky, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events_module, "POLL", 1e6)  # the store is asked after a change only
+    stream = connect(f"{room.code}?member=m")
+    stream.wait(lambda lines: data(version=1) in lines)
+    store.change(room.code, lambda found: replace(found, frozen=True))
+    events_module.changed("another")
+    events_module.changed(room.code)
+    stream.wait(lambda lines: data(version=2) in lines)
+
+
 def test_every_browser_hears_of_a_change_and_of_the_end(
     connect: Callable[[str], Stream], store: Flaky, room: Room
 ) -> None:

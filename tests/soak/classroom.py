@@ -18,6 +18,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import psutil
+
 from benchmarks.load import percentile
 from pages.core.frame.frame import import_params
 from pages.teaching.lessons import library
@@ -27,6 +29,7 @@ from pages.teaching.rooms import Room, StoreUnavailable
 from pages.teaching.rooms.redis_store import RedisStore
 from tests.conftest import CHROMIUM_FLAGS
 from tests.ensure_chromium import find
+from tests.soak.parts import NOTES, Parts, parts
 from tests.soak.served import Served
 from tests.soak.soak import AWAY
 
@@ -107,9 +110,11 @@ class Classroom:
         self.chance = random.Random(f"{seed} class")
         self.store = RedisStore(served.rooms)
         self.waits: dict[tuple[str, str], Timed] = defaultdict(Timed)
+        self.parts = Parts()
         self.lost: list[str] = []
         self.counts: Counter[str] = Counter()
         self._killed_at, self._store_is_away = -PATIENCE, False
+        self.processor: dict[str, float] = {}
         self.screens: dict[str, Page] = {}
         self.code = ""
         import_params()
@@ -122,8 +127,10 @@ class Classroom:
             browser = await playwright.chromium.launch(executable_path=find(), args=CHROMIUM_FLAGS)
             try:
                 await self._arrive(browser)
+                before = self._processor()
                 async with self._kills():
                     await self._lessons()
+                self.processor = {name: spent - before[name] for name, spent in self._processor().items()}
                 await self._agree()
             finally:
                 await browser.close()
@@ -132,7 +139,7 @@ class Classroom:
         async def screen(path: str, options: dict) -> Page:
             context = await browser.new_context(**options)
             context.set_default_timeout(1000 * PATIENCE)
-            await context.add_init_script(CLICKS)
+            await context.add_init_script(CLICKS + NOTES)
             page = await context.new_page()
             await page.goto(self.served.server.url + path)
             return page
@@ -159,7 +166,8 @@ class Classroom:
                     if time.monotonic() > ends:
                         return
                     await self._turn(lesson, number)
-                    await self._step(lesson, number, step)
+                    if not await self._step(lesson, number, step):
+                        return  # a class whose screens stay behind goes no further
 
     async def _turn(self, lesson: Lesson, number: int) -> None:
         desk = self.screens["desk"]
@@ -170,19 +178,20 @@ class Classroom:
         await desk.get_by_role("option", name=re.compile(re.escape(lesson.title))).click()
         await desk.get_by_role("button", name="Begin this lesson").click()
 
-    async def _step(self, lesson: Lesson, number: int, step: Step) -> None:
-        """A step on all screens; a question is answered, and its result shown."""
+    async def _step(self, lesson: Lesson, number: int, step: Step) -> bool:
+        """A step on all screens; a question is answered, and its result shown. Returns whether all have the step."""
         said, question = f"step {number} of {lesson.last}", step.question
         begun = Change("question" if question else "step", said, step.title, question.ask if question else "")
         if not await self._seen(begun):
-            return
+            return False
         await asyncio.sleep(self.chance.uniform(1, 3))
         if question is None:
-            return
+            return True
         await self._answers(question)
         await self.screens["desk"].get_by_role("button", name="Show the result").click()
         await self._seen(Change("result", said, step.title, question.ask))
         await asyncio.sleep(self.chance.uniform(1, 3))
+        return True
 
     async def _seen(self, change: Change) -> bool:
         """Time a change on every screen; whether all have it."""
@@ -193,7 +202,10 @@ class Classroom:
             if (shown := await self._when(page, SHOWN, said)) is None:
                 self.lost.append(f"{change.kind} {change.step} “{change.title}” is not on {name}")
                 return False
-            self._note(f"a {change.kind}", kind, clicked, shown)
+            what = f"a {change.kind}"
+            if self._note(what, kind, clicked, shown):
+                notes = await page.evaluate("globalThis.__notes.splice(0)")
+                self.parts.add(what, kind, parts(notes, clicked, shown, clicks=kind == "desk"))
             return True
 
         clicked = await self.screens["desk"].evaluate("globalThis.__clickedAt")
@@ -208,10 +220,12 @@ class Classroom:
         except Late:
             return None
 
-    def _note(self, what: str, screen: str, clicked: float, shown: float) -> None:
+    def _note(self, what: str, screen: str, clicked: float, shown: float) -> bool:
+        """Count a wait; returns whether nothing was killed in it."""
         timed = self.waits[what, screen]
         is_calm = shown / 1000 < self._killed_at or clicked / 1000 > self._killed_at + AWAY
         (timed.calm if is_calm else timed.killed).append((shown - clicked) / 1000)
+        return is_calm
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
@@ -287,6 +301,15 @@ class Classroom:
             if self._store_is_away:
                 await asyncio.to_thread(self.served.store.start)
 
+    def _processor(self) -> dict[str, float]:
+        """Seconds of processor time so far, of the server's processes and of the browser's."""
+        server = psutil.Process(self.served.server.process.pid).children(recursive=True)
+        own = psutil.Process().children(recursive=True)
+        return {
+            "the server": sum(map(_seconds, server)),
+            "the browsers": sum(_seconds(one) for one in own if one not in server),
+        }
+
     async def _room(self) -> Room | None:
         while True:
             try:
@@ -332,6 +355,18 @@ class Classroom:
                     lines.append(
                         f"{said:34} {len(waits):7,} " + " ".join(f"{one:7.2f}s" for one in figures) + f" {soon:7.0%}"
                     )
+        lines += ["", self.parts.table(), ""]
+        changes = sum(len(timed.calm) for (what, screen), timed in self.waits.items() if screen == "desk")
+        if changes and not self.counts["ends of processes"]:  # what a process that is gone has spent is not known
+            spent = ", ".join(f"{name} {seconds / changes:.2f} s" for name, seconds in self.processor.items())
+            lines.append(f"processor time of all screens together for each change or answer: {spent}")
         lines += [f"{what}: {count:,}" for what, count in sorted(self.counts.items())]
         lines.append(f"lost: {len(self.lost)}")
         return "\n".join(lines)
+
+
+def _seconds(process: psutil.Process) -> float:
+    try:
+        return sum(process.cpu_times()[:2])
+    except psutil.Error:  # it has just ended
+        return 0.0

@@ -22,7 +22,9 @@ from pages.teaching.rooms import Room, new_room
 from pages.teaching.rooms.redis_store import RedisStore
 from tests import ensure_servers
 from tests.conftest import PATIENCE, Server, query, settle
+from tests.ensure_chromium import find
 from tests.soak.__main__ import run
+from tests.soak.classroom import Classroom
 from tests.soak.people import FIRST, Reader, Teacher
 from tests.soak.served import Served, serve
 from tests.soak.soak import COMPARED, Soak
@@ -109,6 +111,21 @@ def test_nothing_is_lost_when_a_process_ends(served: Served) -> None:
     assert len(soak.waits["opens a page"]) == len(FIRST)
     assert soak.waits["an untrained encoder"]
     assert len(soak.members) == 1
+
+
+def test_a_class_in_real_browsers_loses_nothing(served: Served) -> None:
+    if find() is None:
+        pytest.skip("no Chromium; `python tests/ensure_chromium.py` installs one")
+
+    async def some_steps() -> Classroom:
+        classroom = Classroom(served, seconds=35.0, phones=2, every=15.0)
+        await classroom.play()
+        return classroom
+
+    classroom = asyncio.run(some_steps())
+    assert not classroom.lost
+    assert classroom.counts["ends of processes"] + classroom.counts["ends of the room store"]
+    assert {screen for _, screen in classroom.waits} == {"desk", "wall", "phone"}
 
 
 def test_what_is_lost_late_or_larger_is_a_fault() -> None:

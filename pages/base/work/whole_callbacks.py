@@ -1,4 +1,4 @@
-"""A callback of a component runs to its end, although the browser has sent another message.
+"""A callback of a component or a button runs to its end, although the browser has sent another message.
 
 For such a message Streamlit ends a callback where it next reads the session's state, and what it had not done yet is
 lost. So a message waits while a callback runs; one that came just before it is heard when the callback ends.

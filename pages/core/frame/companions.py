@@ -37,8 +37,11 @@ class Visit:
         """The session has read its first address, and nothing is drawn yet."""
 
     @contextlib.contextmanager
-    def beside(self) -> Iterator[bool]:
-        """Draw what is above and next to the page, which is drawn in this context. False: it is not drawn now."""
+    def beside(self) -> Iterator[bool | None]:
+        """Draw what is above and next to the page, which is drawn in this context.
+
+        False: it is not drawn now; None: nor are its input and controls, since something else fills the window.
+        """
         yield True
 
     def after(self) -> None:
@@ -93,9 +96,9 @@ class Visits(Visit):
             one.first_view()
 
     @contextlib.contextmanager
-    def beside(self) -> Iterator[bool]:
+    def beside(self) -> Iterator[bool | None]:
         with ExitStack() as stack:
-            is_shown = True
+            is_shown: bool | None = True
             for one in self._all:
                 is_shown = is_shown and stack.enter_context(one.beside())
             yield is_shown

@@ -96,11 +96,12 @@ def run(
                 kept_text(texts, key="kept-text")
         with visit.beside() as is_shown:
             draw = page.run if is_shown else lambda: None
-            if not entry.uses:
+            has_input = entry.uses and not entry.own_controls and is_shown is not None
+            if not entry.uses or is_shown is None:
                 with area:
                     _link_notes()
                     st.empty()  # takes the place of the last page's controls at once: the title does not move
-            if entry.uses and not entry.own_controls:
+            if has_input:
                 _with_input(draw, area, entry)
             else:
                 draw()

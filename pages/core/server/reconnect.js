@@ -1,15 +1,18 @@
 // Every connection begins with what this browser kept (pages/state/kept.py). Streamlit's client reconnects without a
 // message: if the server's process was stopped, the next click would reach a session that has never run and knows no
 // callback. So after a reconnect the last message whose run had ended is repeated, which runs the page without its clicks
-// (pages/core/server/reconnect.py); when it has run, those whose run had not.
+// (pages/core/server/reconnect.py); when it has run, those whose run had not, one by one.
 import { seat, texts } from "../../components/kept.js";
 
 const RERUN = 0x5a; // the first byte of a request for a run (BackMsg.rerun_script)
 const [STARTED, ENDED, FOR_ANOTHER] = [0x22, 0x30, 2]; // ForwardMsg.new_session, script_finished and one of its values
 // Milliseconds for which the last run's messages are still drawn, and for which requests wait for the first run at most.
 const [DRAWN, LATEST] = [100, 15_000];
-// Milliseconds in which the run of a later request begins; in which a click becomes a request; of the longest press.
-const [BEGINS, ASKS, PRESS] = [300, 50, 1000];
+// Milliseconds for which a repeated request holds up the next one at most.
+const HELD = 3000;
+// Milliseconds in which the run of a later request begins, longer than the server holds a message
+// (pages/base/work/whole_callbacks.py); in which a click becomes a request; of the longest press.
+const [BEGINS, ASKS, PRESS] = [600, 50, 1000];
 let done = null; // the last request whose run has ended, and when it was sent
 let waiting = []; // the requests since then
 let address = ""; // before the first of them
@@ -17,12 +20,16 @@ let hasStarted = false; // a run since the newest of them
 let runs = 0; // that have begun, and connections that have ended
 let current = null; // the newest socket
 let pressed = -PRESS; // when the pointer went down, if it has not come up
-let returning = null; // a socket whose first run goes on after a reconnect
+let returning = null; // a socket whose first run, or that of a repeated request, goes on after a reconnect
+let turn = 0; // of these runs
 
 const here = () =>
   location.pathname.slice(new URL(window.__streamlit.BACKEND_BASE_URL).pathname.length) + location.search;
 // The room store does not answer: the page is not drawn, and the room's line asks again.
 const joins = () => document.documentElement.classList.contains("enc-joins");
+const isRunning = () =>
+  /** @type {HTMLElement | null} */ (document.querySelector('[data-testid="stApp"]'))?.dataset.testScriptState ===
+    "running";
 
 // What a message of the server is: its field of protobuf, and the length or value there; 0 for all that do not matter.
 function kind(bytes) {
@@ -49,7 +56,7 @@ function hear(socket, data) {
   }
   if (field !== ENDED || value === FOR_ANOTHER || !hasStarted) return;
   if (returning === socket) {
-    setTimeout(() => joins() || goOn(socket), DRAWN);
+    whenDrawn(socket, turn);
     return;
   }
   // The run that ended may have begun before the newest request arrived: then another one begins at once.
@@ -63,12 +70,28 @@ function hear(socket, data) {
   else forget();
 }
 
-// The requests that no run has answered, after the first run.
-function goOn(socket) {
-  if (returning !== socket) return;
+// Whether this session has its seat is known when the page has drawn the run.
+function whenDrawn(socket, of) {
+  setTimeout(() => isRunning() ? whenDrawn(socket, of) : joins() || goOn(socket, of), DRAWN);
+}
+
+// The next request that no run has answered, after the first run. Of two at once Streamlit may drop the click of the
+// first: its client asks for a run of its own after a reconnect, and the button may come with the run before the click.
+function goOn(socket, of) {
+  if (returning !== socket || of !== turn) return;
+  if (turn++) done = waiting.shift();
+  hasStarted = false;
+  if (waiting.length) socket.say(waiting[0].data);
+  if (waiting.length > 1) setTimeout(() => goOnAtOnce(socket, of + 1), HELD);
+  else returning = null;
+}
+
+// A run that takes long keeps no click waiting.
+function goOnAtOnce(socket, of) {
+  if (returning !== socket || of !== turn) return;
   returning = null;
   hasStarted = false;
-  for (const { data } of waiting) socket.say(data);
+  for (const { data } of waiting.slice(1)) socket.say(data);
 }
 
 function begin(socket) {
@@ -83,13 +106,14 @@ function begin(socket) {
   if (!done) return; // Streamlit asks for the first run
   hasStarted = false;
   returning = socket;
+  turn = 0;
   socket.say(done.data);
   late(socket);
 }
 
 // Without its seat in the room, a session would hear a click on the room's line and do nothing.
 function late(socket) {
-  setTimeout(() => joins() && returning === socket ? late(socket) : goOn(socket), LATEST);
+  setTimeout(() => joins() && returning === socket ? late(socket) : goOn(socket, 0), LATEST);
 }
 
 // Streamlit drops what is asked once it has heard that the connection ended. It hears so when each click until then has

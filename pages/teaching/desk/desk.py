@@ -310,7 +310,7 @@ def _controls(now: Room) -> None:
         minutes = st.number_input("Timer, minutes", 1, 90, 3, key="desk:minutes", width=140)
         button("Start", "timer", "desk:timer", partial(_timer, 60 * minutes))
         if now.timer:
-            st.button("Stop", key="desk:no-timer", on_click=_timer, args=(0,))
+            button("Stop", "timer_off", "desk:no-timer", partial(_timer, 0))
 
 
 def _hide(key: str) -> None:

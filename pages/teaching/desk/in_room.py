@@ -30,8 +30,8 @@ class InRoom:
             self._strip, self._question = st.container(key="room-line"), st.container()
 
     @contextlib.contextmanager
-    def beside(self, lesson: Callable[[bool], AbstractContextManager[bool]]) -> Iterator[bool]:
-        """Draw the question, then the lesson with the page; False: the page is not drawn.
+    def beside(self, lesson: Callable[[bool], AbstractContextManager[bool]]) -> Iterator[bool | None]:
+        """Draw the question, then the lesson with the page; False: the page is not drawn; None: nor are its controls.
 
         lesson: gets whether the page may be drawn.
         """
@@ -49,7 +49,7 @@ class InRoom:
         own = session.seat()
         fills = not is_open and own is not None and not own.teaches  # a ballot, or the wall
         if fills or self.folder == DESK:  # the desk has the lesson's script
-            yield is_open
+            yield None if fills else is_open
             return
         with lesson(is_open) as is_shown:
             yield is_shown

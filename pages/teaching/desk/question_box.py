@@ -64,7 +64,7 @@ def teachers_buttons(asked: Asked) -> None:
                 partial(votes.again, asked.id),
                 help="The first vote is kept. Everybody gets a partner and answers again.",
             )
-        st.button("Close the question", key="room:close-question", on_click=close, args=(asked.id,))
+        button("Close the question", "close", "room:close-question", partial(close, asked.id))
 
 
 def reveal(question: str) -> None:

@@ -1,10 +1,11 @@
 """Tells browsers that their room changed: one stream of server-sent events each, with little more than numbers.
 
-The stores are asked ten times a second for each room that somebody listens to in this process, however many listen. The
-same loop works for every store, and after a store was away.
+The stores are asked ten times a second for each room that somebody listens to in this process, however many listen, and
+at once after a change by this process. The same loop works for every store, and after a store was away.
 """
 
 import asyncio
+import contextlib
 import json
 import logging
 import time
@@ -74,11 +75,24 @@ MISSED = Tries(limits.MISSES.value)
 OPENED = Tries(limits.OPENINGS.value, 3600.0)
 
 
+def changed(code: str) -> None:
+    """This process has changed a room, its members or answers: those who listen here hear it at once."""
+    for watch in tuple(_WATCHES):
+        if watch.code == code:
+            with contextlib.suppress(RuntimeError):  # its loop has just been closed
+                watch.loop.call_soon_threadsafe(watch.changed_here.set)
+
+
+#: All rooms that browsers of this process listen to.
+_WATCHES: list["_Watch"] = []
+
+
 class _Watch:
     """One room that browsers of this process listen to."""
 
     def __init__(self, store: RoomStore, code: str) -> None:
         self.store, self.code = store, code
+        self.loop, self.changed_here = asyncio.get_running_loop(), asyncio.Event()
         self.streams = self.desks = 0
         self.members: Counter[str] = Counter()
         self.news = "{}"
@@ -86,6 +100,7 @@ class _Watch:
         self.is_open = True
         self.changed = asyncio.Event()
         self.task = asyncio.create_task(self._run())
+        _WATCHES.append(self)
 
     async def _run(self) -> None:
         signed, counted, desk_counts = -SIGN, None, dict[str, int]()
@@ -112,7 +127,9 @@ class _Watch:
                     logging.getLogger("encoderscope").exception("Room %s cannot be read; it is tried again", self.code)
                 fails = True
                 self._say(AWAY, AWAY)
-            await asyncio.sleep(POLL)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.changed_here.wait(), POLL)
+            self.changed_here.clear()
 
     def _count(self, pulse: Pulse) -> dict[str, int]:
         """What the teacher's desk hears: how many are here, follow, and have answered."""
@@ -214,5 +231,7 @@ class RoomEvents:
             watch.streams -= 1
             if not watch.streams or not watch.is_open:
                 watch.task.cancel()
+                with contextlib.suppress(ValueError):  # another stream of it has ended
+                    _WATCHES.remove(watch)
                 if self._watches.get(watch.code) is watch:
                     del self._watches[watch.code]

@@ -25,9 +25,11 @@ DESK = "classroom"
 _SEAT, _ROOM, _SAID, _STALE = "_room_seat", "_room_read", "_room_said", "_room_stale"
 #: This student's answers as JSON, by question; those that wait for the store.
 _GIVEN, _WAITING = "_room_answers", "_room_waiting"
+#: Changes by this teacher that wait for the store.
+_CHANGES = "_room_changes"
 #: The room in which this session tried to take a seat by itself; whether it has left one.
 _TRIED, _LEFT = "_room_tried", "_room_left_by_hand"
-#: Answers of one student that wait, at most.
+#: Answers of one student, and changes by one teacher, that wait, at most.
 MOST_WAITING = 20
 _ID = re.compile(r"[\w-]{16,64}")
 
@@ -112,6 +114,10 @@ def read() -> Seat | None:
         leave(f"Room {own.code} is closed. What you see stays as it is.")
         return None
     st.session_state[_ROOM] = found
+    if changes := st.session_state.pop(_CHANGES, ()):
+        st.session_state.pop(_SAID, None)
+    for edit in changes:
+        teach(edit)
     for question, value in st.session_state.pop(_WAITING, {}).items():
         answer(question, value)
     return own
@@ -176,6 +182,7 @@ def join(typed: str, nickname: str = "", member: str = "") -> None:
 
 
 def _sit(own: Seat, found: Room) -> None:
+    st.session_state.pop(_CHANGES, None)  # of another room
     st.session_state[_SEAT], st.session_state[_ROOM] = own, found
     if state.has_begun():
         state.put(RoomParams.code, own.code)
@@ -183,8 +190,8 @@ def _sit(own: Seat, found: Room) -> None:
 
 def leave(why: str = "") -> None:
     """Give the seat up. why: a sentence for the page."""
-    st.session_state.pop(_SEAT, None)
-    st.session_state.pop(_ROOM, None)
+    for name in (_SEAT, _ROOM, _CHANGES):
+        st.session_state.pop(name, None)
     st.session_state[_LEFT] = True
     if state.has_begun():
         state.put(RoomParams.code, "")
@@ -207,7 +214,10 @@ def follow(follows: bool, page: str = "") -> None:
 
 
 def teach(edit: Callable[[Room], Room]) -> bool:
-    """Change the room as its teacher, and nobody else; whether it is changed. Errors become a sentence."""
+    """Change the room as its teacher, and nobody else; whether it is changed. Errors become a sentence.
+
+    While the store is away the change waits, and this session shows it; the run that reads the room again makes it.
+    """
     own = seat()
     if own is None or not own.teaches:
         return False
@@ -219,11 +229,21 @@ def teach(edit: Callable[[Room], Room]) -> bool:
 
     try:
         st.session_state[_ROOM] = store().change(own.code, checked)
+    except StoreUnavailable as error:
+        waiting_changes, now = st.session_state.get(_CHANGES, ()), room()
+        if now is None or len(waiting_changes) >= MOST_WAITING:
+            say("The room store does not answer, and this change is not made. Try again when it is back.")
+            return False
+        st.session_state[_CHANGES], st.session_state[_ROOM] = (*waiting_changes, edit), edit(now)
+        st.session_state[_STALE] = True
+        say(str(error))
+        return True
     except RoomGone as error:
         leave(str(error))
     except RoomError as error:
         say(str(error))
     else:
+        events.changed(own.code)
         return True
     return False
 
@@ -272,6 +292,7 @@ def answer(question: str, value: object) -> bool:
         say(str(error))
         return False
     given()[question] = text
+    events.changed(own.code)
     if not in_time:
         say("The question was closed before your answer arrived. The teacher has it, marked as late.")
     return in_time

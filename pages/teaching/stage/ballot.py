@@ -90,13 +90,13 @@ def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | No
 
 
 def _revealed(now: Room, asked: Asked, question: Question, look: Look | None, given: str | None) -> None:
-    """The answer and the reason first, then the part of the picture that the question is about, then the class."""
+    """What is right, the part of the picture that the question is about, the class's answers, then the reason."""
     st.markdown(f"**{plain(question.ask)}**")
+    of_class = partial(results.draw, now, asked, question, look)
     if given is not None:
-        outcome.draw(question, look, read_answer(question, given, look), f"room:{asked.id}:result")
+        outcome.draw(question, look, read_answer(question, given, look), f"room:{asked.id}:result", of_class)
     else:
-        outcome.truth(question, look)
-    results.draw(now, asked, question, look)
+        outcome.truth(question, look, of_class)
 
 
 def _may_change(asked: Asked, question: Question, look: Look | None, given: str) -> None:
@@ -107,7 +107,7 @@ def _may_change(asked: Asked, question: Question, look: Look | None, given: str)
         then = "Nobody sees who answered what." if question.kind == "test" else "The teacher shows the result."
         st.markdown(f"Your answer is sent. {_said(question, look, given)}{then}")
     forget = session.given().update
-    st.button("Change my answer", key=f"room:{asked.id}:again", on_click=forget, args=({asked.id: None},))
+    button("Change my answer", "edit", f"room:{asked.id}:again", partial(forget, {asked.id: None}))
 
 
 def _said(question: Question, look: Look | None, given: str) -> str:

@@ -1,5 +1,6 @@
 """What follows an answer: whether it is right, what is true with the numbers behind it, and why."""
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -13,18 +14,27 @@ from pages.teaching.questions import Look, Question, Truth, controls, gestures, 
 from pages.teaching.stage import exhibit
 
 
-def draw(question: Question, look: Look, given: Any, key: str) -> None:
-    """Draw it below the question. given: the answer as JSON has it; key: of this place on the page."""
+def _nothing() -> None:
+    """Draws nothing."""
+
+
+def draw(question: Question, look: Look, given: Any, key: str, before_why: Callable[[], None] = _nothing) -> None:
+    """Draw it below the question. given: the answer as JSON has it; key: of this place on the page.
+
+    before_why: draws what comes between the numbers and the reason.
+    """
     try:
         answer = question.read(given, look)
         grade, truth = question.grade(answer, look), question.truth(look)
     except EncoderError as error:  # the answer names a token that the sentence does not have
         say_error(error, st.warning, icon=":material/help:")
+        before_why()
         return
     if truth.value is None:
         st.info(f"You said: {plain(str(answer))}", icon=":material/check:")
         if isinstance(question, open_kinds.ConclusionQuestion):
             compare(question, answer)
+        before_why()
         return
     if grade.right:
         st.success(f"Right. {plain(controls.true_value(question, look, truth))}", icon=":material/check_circle:")
@@ -38,37 +48,43 @@ def draw(question: Question, look: Look, given: Any, key: str) -> None:
     if isinstance(question, gestures.GestureQuestion):
         st.caption(f"Score: {grade.score:.2f} of 1")
         gesture(question.task(look).header, key=key, given=answer, truth=truth.value)
+        before_why()
         _why(question, truth)
         return
     if isinstance(question, open_kinds.DrawQuestion):
         apart = grade.numbers["total variation distance"]
         st.caption(f"Total variation distance: {three_digits(apart)}. Right up to {question.within:g}; 0 is equal.")
         row_sketch(look.names, key=key, question=question.ask, drawn=answer, truth=truth.value)
+        before_why()
         _why(question, truth)
         return
     if own := controls.own_number(question, grade):
         st.caption("  \n".join(f"{plain(name)}: {exact_or_three_digits(value)}" for name, value in own.items()))
-    _behind(question, look, truth)
+    _behind(question, look, truth, before_why)
 
 
-def truth(question: Question, look: Look | None) -> None:
-    """What the model computes, and why, for somebody who has not answered."""
+def truth(question: Question, look: Look | None, before_why: Callable[[], None] = _nothing) -> None:
+    """What the model computes, and why, for somebody who has not answered. before_why: see `draw`."""
     found = None if look is None else question.truth(look)
     if look is None or found is None or found.value is None:
         if isinstance(question, open_kinds.ConclusionQuestion) and question.model:
             st.markdown(f"**A model answer:** {plain(question.model)}")
+        before_why()
         return
     if question.kind != "draw":  # its row says all
         st.success(plain(controls.true_value(question, look, found)), icon=":material/check_circle:")
-    _behind(question, look, found)
+    if isinstance(question, gestures.GestureQuestion):
+        gesture(question.task(look).header, key=f"truth:{question.ask}", given=found.value, truth=found.value)
+    _behind(question, look, found, before_why)
 
 
-def _behind(question: Question, look: Look, found: Truth) -> None:
+def _behind(question: Question, look: Look, found: Truth, before_why: Callable[[], None]) -> None:
     """The row or the numbers that a truth rests on, the reason and the formula."""
     if bars := exhibit.html(question, look, found):
         st.html(bars)
     elif numbers := controls.further_numbers(found):
         st.caption("  \n".join(f"{plain(name)}: {exact_or_three_digits(value)}" for name, value in numbers.items()))
+    before_why()
     _why(question, found)
 
 

@@ -30,6 +30,8 @@ LONG = 330
 SHORT_OPTION = 14
 #: Lines of an exhibit below which the answer has a line of its own.
 MOST_LINES = 8
+#: Of a gesture, whose drawing is on the students' screens.
+ON_SCREENS = "Your screen shows what is right."
 #: What a class does where it chooses nothing.
 DOES = {
     "number": "Enter your number.",
@@ -89,6 +91,8 @@ def face(
     elif asked.revealed and look is not None and (truth := question.truth(look)).value is not None:
         inner = _revealed(question, look, truth)
         said = said if vote.right is None else f"{round(vote.right * len(vote.given))} of {len(vote.given)} right"
+    elif asked.revealed and not vote.bars:
+        inner = "<p class='enc-wall-true'>Compare your answers.</p><div class='enc-wall-exhibit'></div>"
     else:
         inner = _open(question, look, vote.bars)
     return (
@@ -113,7 +117,8 @@ def _revealed(question: Question, look: Look, truth: Truth) -> str:
     answer, bars = exhibit.answer(question, look, truth), exhibit.html(question, look, truth)
     is_marked = bars.count("<tr") > MOST_LINES or question.kind == "draw"  # then the row itself has the right number
     large = f"<p class='enc-wall-answer'>{html.escape(answer)}</p>" if answer and len(answer) <= 40 else ""
-    said = large or f"<p class='enc-wall-true'>{html.escape(controls.true_value(question, look, truth))}</p>"
+    true = ON_SCREENS if question.kind == "gesture" else controls.true_value(question, look, truth)
+    said = large or f"<p class='enc-wall-true'>{html.escape(true)}</p>"
     said = "" if is_marked else said
     why = f"<p class='enc-wall-why'>{html.escape(question.why)}</p>" if question.why else ""
     return f"{said}<div class='enc-wall-exhibit'>{bars}</div>{why}"
