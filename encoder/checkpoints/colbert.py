@@ -38,6 +38,8 @@ class LateFields:
     completed: bool = False
     #: Whether sentence_bert_config.json says nothing.
     alone: bool = False
+    #: The class of sentence-transformers or PyLate that wrote the folder.
+    kind: str = "SentenceTransformer"
 
 
 def is_colbert(folder: Path) -> bool:
@@ -90,7 +92,7 @@ def read_pylate(folder: Path) -> LateFields:
         for role in ("query", "document")
         if f"{role}_prefix" in fields
     }
-    return LateFields(markers, lengths, skipped, completed)
+    return LateFields(markers, lengths, skipped, completed, kind=str(kind))
 
 
 def _fixed(expansion: dict[str, Any]) -> dict[str, Any]:

@@ -129,6 +129,13 @@ def _of_modules(
     if "sparse" in settings or "SparseAutoEncoder" in kinds:
         settings["truncate_dim"] = None  # there, too, a sparse vector is never cut
     notes = notes_on(settings, first.kind, code="SparseAutoEncoder" in kinds)
+    if "Pooling" in kinds and late.kind != "SentenceTransformer":
+        notes = (
+            *notes,
+            f"config_sentence_transformers.json has model_type={quoted(late.kind)} next to modules that give one "
+            "vector. They are followed here. SentenceTransformer(...) replaces them by the mean of the tokens: remove "
+            "model_type.",
+        )
     return EmbeddingSteps(
         first.place,
         first.kind,
