@@ -17,7 +17,7 @@ from pages.core.words import opening, plain
 from pages.norms import patch_norms
 from pages.norms.one_norm import gain_and_bias
 from pages.norms.outliers import outlier_dimensions
-from pages.norms.params import PARTS, Params
+from pages.norms.params import MOMENTS, PARTS, Params
 from pages.norms.selected import EFFECTS, Figures, Selected
 from pages.norms.token_statistics import overview, three_norms
 from pages.state import controlled, next_page, state
@@ -39,6 +39,8 @@ def main(view: View) -> None:
     picture, slider = st.container(key="norms-picture", gap="xsmall"), st.container(key="controls-norm")
     with picture, st.container(key="controls-part", horizontal=True):
         state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
+        if part == "every":
+            state.segmented(Params.moment, "Vectors", MOMENTS, label_visibility="collapsed")
     with slider if part == "every" else picture:  # a click on a row of the map of every token chooses, too
         norm = chosen_norm(view, statistics.names)
     token = view.i if view.i is not None else min(1, view.trace.n_tokens - 1)
