@@ -71,10 +71,9 @@ def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figur
     place: dict[str, Any] = {"selected": (names.index(selected.norm), view.i), "first": part.start}
     mean, std = getattr(statistics, moment)
     rounding = statistics.rounding * float(std.max())
-    both = np.concatenate([statistics.before[1][:, part], statistics.after[1][:, part]])
-    deviations = figures.norm_deviations(
-        std[:, part], names, labels, colours=view.colours, log=log, compared=both, **place
-    )
+    _, other = statistics.after if moment == "before" else statistics.before
+    look = {"colours": view.colours, "log": log, "beside": other[:, part]}
+    deviations = figures.norm_deviations(std[:, part], names, labels, **look, **place)
     return {"std": deviations, "mean": figures.norm_means(mean[:, part], names, labels, zero_below=rounding, **place)}
 
 
@@ -82,7 +81,9 @@ def evened_out_in_words(selected: Selected) -> str:
     """The range of the standard deviations before and after all norms."""
     before, after = (std for _, std in (selected.statistics.before, selected.statistics.after))
     return (
-        f"Standard deviations before the {selected.kind}s: **{between(before)}**. After them: **{between(after)}**."
+        f"Standard deviations before the {selected.kind}s: **{three_digits(before.min())}** to "
+        f"**{three_digits(before.max())}**. After them: **{three_digits(after.min())}** to "
+        f"**{three_digits(after.max())}**."
     )
 
 
