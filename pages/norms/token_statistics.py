@@ -81,9 +81,8 @@ def evened_out_in_words(selected: Selected) -> str:
     """The range of the standard deviations before and after all norms."""
     before, after = (std for _, std in (selected.statistics.before, selected.statistics.after))
     return (
-        f"Standard deviations before the {selected.kind}s: **{three_digits(before.min())}** to "
-        f"**{three_digits(before.max())}**. After them: **{three_digits(after.min())}** to "
-        f"**{three_digits(after.max())}**."
+        f"Standard deviations: **{three_digits(before.min())}** to **{three_digits(before.max())}** before the "
+        f"{selected.kind}s, **{three_digits(after.min())}** to **{three_digits(after.max())}** after them."
     )
 
 

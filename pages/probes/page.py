@@ -60,7 +60,7 @@ def picture(task: Task, subjects: list[work.Subject], found: Curves, origin: str
     names = list(found)
     place, layer = _selected(names, found)
     with answer.area():
-        _answer(task, names[place], found[names[place]], layer)
+        _answer(task, names[place], found[names[place]], layer, several=len(subjects) > 1)
         plot(
             probe_curves([_drawn(one, found[one], subjects) for one in names], task.majority, (place, layer)),
             key="probe-curves",
@@ -114,17 +114,18 @@ def _select(event: PlotEvent, names: list[tuple[work.Subject, str]]) -> None:
         state.put(Params.layer, event.get("point"))
 
 
-def _answer(task: Task, name: tuple[work.Subject, str], found: Curve, layer: int) -> None:
-    """The selected probe in numbers, and its easiest and hardest classes."""
+def _answer(task: Task, name: tuple[work.Subject, str], found: Curve, layer: int, *, several: bool) -> None:
+    """The selected probe in numbers, and its easiest and hardest classes. several: whether models are compared."""
     subject, view = name
     score, control = found.scores[layer], found.control[layer]
     low, high = score.interval
     where = layer_names(len(found.scores) - 1)[layer].replace("output", "at the output")
     chosen = state.get(Params.layer) is not None
     place = f"**{where}**, from {VECTORS[view]}"
-    said = f"Selected: {place}" if chosen else f"The label is easiest to predict {place}"
+    said = f"Selected: {place}" if chosen else f"Easiest to predict {place}"
+    said += f", in {plain(subject.name)}" if several else ""
     first = (
-        f"{said}: **{score.accuracy:.1%}** right in {plain(subject.name)} (95% interval: {low:.1%} to {high:.1%})."
+        f"{said}: **{score.accuracy:.1%}** right (95% interval: {low:.1%} to {high:.1%})."
     )
     against = f"Control task: {control:.1%}, so selectivity is {number(score.accuracy - control, 2)}."
     targets = np.array([score.classes.index(label) for label in task.labels])
