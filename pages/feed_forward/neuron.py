@@ -65,6 +65,8 @@ def _tokens(selected: Selected) -> dict[str, go.Figure]:
 
 def _words(selected: Selected) -> None:
     view = selected.view
+    if view.loaded.mlm_head is None and view.loaded.takes != "text":
+        return
     if view.loaded.mlm_head is None:
         st.caption(
             f"{view.loaded.name} has no masked-word head. Choose a twin above to see which words a neuron’s "

@@ -124,9 +124,7 @@ def _answer(task: Task, name: tuple[work.Subject, str], found: Curve, layer: int
     place = f"**{where}**, from {VECTORS[view]}"
     said = f"Selected: {place}" if chosen else f"Easiest to predict {place}"
     said += f", in {plain(subject.name)}" if several else ""
-    first = (
-        f"{said}: **{score.accuracy:.1%}** right (95% interval: {low:.1%} to {high:.1%})."
-    )
+    first = f"{said}: **{score.accuracy:.1%}** right (95% interval: {low:.1%} to {high:.1%})."
     against = f"Control task: {control:.1%}, so selectivity is {number(score.accuracy - control, 2)}."
     targets = np.array([score.classes.index(label) for label in task.labels])
     recall = {label: float(score.right[targets == place].mean()) for place, label in enumerate(score.classes)}
