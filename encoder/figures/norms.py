@@ -87,8 +87,8 @@ def norm_deviations(
 ) -> go.Figure:
     """The standard deviation of every token's vector at every norm: a map, norms downwards, coloured from 0.
 
-    std: [N, T]; log: coloured by the logarithm, over three powers of ten; beside: the numbers of another map with the same
-    scale; the rest as in `norm_means`.
+    std: [N, T]; log: coloured by the logarithm, over three powers of ten; beside: the numbers of another map on the
+    same scale; the rest as in `norm_means`.
     """
     stds = as_array(std, name="std", ndim=2)
     both = (stds,) if beside is None else (stds, beside)

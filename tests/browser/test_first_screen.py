@@ -20,8 +20,7 @@ PAGES += ["/texts", "/diagnose", "/", "/training", "/probes", "/lessons", "/by_h
 #: Pixels of a phone from the top of the screen to the picture; controls outside it on a laptop.
 HIGHEST, MOST_CONTROLS = 320, 6
 #: The upper edge of the first picture, or null before it is drawn. The picture of Texts is the ranking with its scores,
-#: that of Diagnose begins with the stages of the pipeline, that of Lessons with the first lesson, that of By hand is the
-#: result.
+#: that of Diagnose begins with the stages of the pipeline, that of Lessons with the first lesson.
 PICTURE = """() => {
   const own = ".stMain :is(.st-key-texts-list, .st-key-diagnose-stages, .enc-hand-maps, "
     + ".stVerticalBlock:has(> [class*=st-key-lessons-start]))";
