@@ -30,7 +30,9 @@ const WORD_ROWS = ["embeddings", "position_rows"];
 
 // A table whose cells are as opaque in a colour as their number is large. colour: number -> [colour, opacity].
 function shaded(title, words, headings, values, colour) {
-  const heading = headings.length ? [make("tr", {}, ...headings.map((word) => make("th", { scope: "col" }, word)))] : [];
+  const heading = headings.length
+    ? [make("tr", {}, ...headings.map((word) => make("th", { scope: "col" }, word)))]
+    : [];
   const cell = (value) => {
     const [shade, opacity] = colour(value);
     const ground = `color-mix(in srgb, ${shade} ${Math.round(100 * opacity)}%, transparent)`;
@@ -112,7 +114,17 @@ export class ByHandView extends Drawing {
     const bold = (word) => make("strong", {}, word);
     const hint = make("span", { class: "enc-hand-hint" }, "Change any number below: this answer follows.");
     const share = most[query].toFixed(3);
-    const said = make("p", {}, bold(words[query]), " attends most to ", bold(words[key]), ": ", bold(share), ". ", hint);
+    const said = make(
+      "p",
+      {},
+      bold(words[query]),
+      " attends most to ",
+      bold(words[key]),
+      ": ",
+      bold(share),
+      ". ",
+      hint,
+    );
     const largest = Math.max(...output.flat().map(Math.abs)) || 1;
     const weights = shaded("Attention A", words, ["", ...words], attention, (weight) => ["var(--enc-weight)", weight]);
     const vectors = shaded("Output Y", words, [], output, (value) => {

@@ -46,12 +46,15 @@ def _tokens(selected: Selected) -> dict[str, go.Figure]:
     """The neuron's activation at each token, as bars, and the tokens where it is largest."""
     values, labels = selected.layer.hidden[:, selected.neuron], selected.view.trace.labels
     rows = token_rows.part(len(labels), selected.token, "neuron-tokens")
+    active = [int(at) for at in np.argsort(-values, kind="stable") if values[at] > selected.layer.threshold]
     strongest = ", ".join(
-        f"{token_names.bold(labels, at)} {three_digits(float(values[at]))}"
-        for at in (int(one) for one in np.argsort(-np.abs(values), kind="stable")[: answer.NAMED])
+        f"{token_names.bold(labels, at)} {three_digits(float(values[at]))}" for at in active[: answer.NAMED]
     )
-    above = int((values > selected.layer.threshold).sum())
-    st.markdown(f"Which tokens activate it: {strongest}. Active above 0 at {above:,} of {len(values):,} tokens.")
+    st.markdown(
+        f"Tokens that activate it: {len(active):,} of {len(values):,}, most of all {strongest}."
+        if active
+        else f"None of the {len(values):,} tokens activates it."
+    )
     figure = signed_token_bars(values[rows], labels, "activation", selected.token, first=rows.start)
     plot(
         figure,
