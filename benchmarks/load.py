@@ -6,10 +6,13 @@ import asyncio
 import contextlib
 import os
 import random
+import shutil
 import statistics
+import tempfile
 import time
 from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -17,6 +20,8 @@ from benchmarks import report, serving
 from benchmarks.protocol import Run, Session, Template
 from benchmarks.report import Figure
 from benchmarks.visitor import SimulatedVisitor, words
+from encoder.cli.app import find_app
+from tests.conftest import settle
 
 VISITORS, CROWD, THINKING, ACTIONS, CORES = 30, 100, 5.0, 12, 2
 #: Visitors -> seconds that 95% of their actions take at most.
@@ -32,11 +37,41 @@ def run(*, visitors: int = VISITORS, thinking: float = THINKING, actions: int = 
         limit(app, CORES)
         template = observed(app)
         yield from asyncio.run(one_visitor(app, template, actions))
+        for ours in (False, True):
+            yield empty_page(actions, ours=ours)
         yield from asyncio.run(burst(app, template, visitors))
         for many in (visitors, CROWD) if visitors == VISITORS else (visitors,):
             yield from figures(asyncio.run(lesson(app, template, many, thinking, actions)), many, thinking)
         if app.log():
             raise RuntimeError(f"the app's log is not empty:\n{app.log()}")
+
+
+def empty_page(presses: int, *, ours: bool) -> Figure:
+    """The server's work for a press of the only button of a Streamlit page.
+
+    ours: with the settings of the app, which collect no garbage after each run; otherwise with Streamlit's own.
+    """
+    with tempfile.TemporaryDirectory() as folder, serving.chromium() as browser:
+        script = Path(folder) / "empty.py"
+        script.write_text('import streamlit as st\n\nst.button("Again", key="again")\n', encoding="utf-8")
+        if ours:
+            shutil.copytree(find_app().parent / ".streamlit", Path(folder) / ".streamlit")
+        with serving.app(script) as served:
+            page = browser.new_page()
+            page.goto(served.url)
+
+            def press(times: int) -> None:
+                for _ in range(times):
+                    page.locator(".st-key-again button").click()
+                    page.wait_for_timeout(100)  # the run has begun
+                    settle(page)
+
+            press(presses)
+            before = served.cpu_seconds()
+            press(4 * presses)
+            work = (served.cpu_seconds() - before) / (4 * presses)
+    what = f"server's work for an empty page of one button, {'our' if ours else 'Streamlit’s'} settings"
+    return Figure("load", what, "", 1000 * work, unit="ms")
 
 
 def limit(app: serving.App, cores: int) -> None:

@@ -72,15 +72,15 @@ def addresses() -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def app(**environment: str) -> Iterator[App]:
-    """The app on a free port of this machine, without the user's settings."""
+def app(script: Path | None = None, **environment: str) -> Iterator[App]:
+    """The app on a free port of this machine, without the user's settings. script: another one than ours."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory() as home:
         log_file = Path(home) / "log"
         with log_file.open("wb") as log:
             process = subprocess.Popen(
-                streamlit_command(find_app(), "127.0.0.1", port, browser=False),
+                streamlit_command(script or find_app(), "127.0.0.1", port, browser=False),
                 env={**ARENAS, **os.environ, "HOME": home, **environment},
                 cwd=home,
                 stdin=subprocess.DEVNULL,

@@ -1,5 +1,5 @@
 // One encoder layer with numbers that a reader changes: tables on the left, results on the right.
-import { CHOICES, LARGEST_INPUT, stepsByHand } from "./by_hand.js";
+import { CHOICES, LARGEST_INPUT, layerByHand, stepsByHand } from "./by_hand.js";
 import { make } from "./drawing.js";
 import { formula } from "./formula.js";
 import { Drawing } from "./shared.js";
@@ -28,14 +28,29 @@ const replaced = (values, [at, ...inside], number) =>
   at === undefined ? number : values.map((one, k) => k === at ? replaced(one, inside, number) : one);
 const WORD_ROWS = ["embeddings", "position_rows"];
 
+// A table whose cells are as opaque in a colour as their number is large. colour: number -> [colour, opacity].
+function shaded(title, words, headings, values, colour) {
+  const heading = headings.length
+    ? [make("tr", {}, ...headings.map((word) => make("th", { scope: "col" }, word)))]
+    : [];
+  const cell = (value) => {
+    const [shade, opacity] = colour(value);
+    const ground = `color-mix(in srgb, ${shade} ${Math.round(100 * opacity)}%, transparent)`;
+    return make("td", { style: `background: ${ground}` }, value.toFixed(2).replace("-", "−"));
+  };
+  const rows = values.map((row, at) => make("tr", {}, make("th", { scope: "row" }, words[at]), ...row.map(cell)));
+  return make("table", {}, make("caption", {}, title), make("tbody", {}, ...heading, ...rows));
+}
+
 /** @extends {Drawing<ByHandHeader>} */
 export class ByHandView extends Drawing {
   /** @param {HTMLElement} parent */
   constructor(parent) {
     super(parent, "The calculation", "enc-hand");
+    this.result = make("div", { class: "enc-hand-result" });
     this.bar = make("div", { class: "enc-hand-bar" });
     this.steps = make("div", {});
-    this.root.prepend(this.bar, this.steps);
+    this.root.prepend(this.result, this.bar, this.steps);
     this.sent = -Infinity; // the newest event
   }
 
@@ -76,6 +91,7 @@ export class ByHandView extends Drawing {
 
   // The results of every step. The tables stay, and with them the keyboard's place.
   fill(steps) {
+    this.result.replaceChildren(...(this.problem ? [] : this.answer()));
     const shown = (items) =>
       this.problem
         ? []
@@ -86,6 +102,35 @@ export class ByHandView extends Drawing {
       this.places[at][0].replaceChildren(...shown(inFull));
       this.places[at][1].replaceChildren(...shown(results));
     });
+  }
+
+  // What the layer gives, in sight while its numbers change: who attends to whom, and the vectors that leave it.
+  answer() {
+    const { words } = this.inputs;
+    const { attention, output } = layerByHand(this.inputs, this.notes);
+    const most = attention.map((row) => Math.max(...row));
+    const query = most.indexOf(Math.max(...most));
+    const key = attention[query].indexOf(most[query]);
+    const bold = (word) => make("strong", {}, word);
+    const hint = make("span", { class: "enc-hand-hint" }, "Change any number below: this answer follows.");
+    const share = most[query].toFixed(3);
+    const said = make(
+      "p",
+      {},
+      bold(words[query]),
+      " attends most to ",
+      bold(words[key]),
+      ": ",
+      bold(share),
+      ". ",
+      hint,
+    );
+    const largest = Math.max(...output.flat().map(Math.abs)) || 1;
+    const weights = shaded("Attention A", words, ["", ...words], attention, (weight) => ["var(--enc-weight)", weight]);
+    const vectors = shaded("Output Y", words, [], output, (value) => {
+      return [value < 0 ? "var(--enc-below)" : "var(--enc-above)", 0.7 * Math.abs(value) / largest];
+    });
+    return [said, make("div", { class: "enc-hand-maps" }, weights, vectors)];
   }
 
   choice(name) {

@@ -83,9 +83,19 @@ export class ModelView extends Drawing {
     this.player = new StoryPlayer(this);
     this.switches = make("div", { class: "enc-model-switches", role: "group", "aria-label": "Change the model" });
     const save = saveButtons("the picture", (kind) => saveModel(this, kind));
-    const bar = make("div", { class: "enc-model-bar" }, ...this.player.elements, this.switches, save);
+    this.bar = make("div", { class: "enc-model-bar" }, ...this.player.elements, this.switches, save);
+    this.lowBar = make("div", { class: "enc-model-bar", hidden: "" });
     this.row = make("div", { class: "enc-model-row" }, this.input.element, this.river);
-    this.root.prepend(bar, this.input.strip, this.row, this.heads, this.legend);
+    this.root.prepend(this.bar, this.input.strip, this.row, this.lowBar, this.heads, this.legend);
+  }
+
+  // On a phone, words and switches are below the picture, which then begins on the first screen.
+  /** @param {boolean} turned */
+  placeBar(turned) {
+    if (!this.player || this.lowBar.hidden !== turned) return;
+    const save = /** @type {Element} */ (this.root.querySelector(".enc-saves"));
+    this.lowBar.hidden = !turned;
+    (turned ? this.lowBar : this.bar).append(this.player.caption, this.switches, save);
   }
 
   // In the row of the first river; heads and legend are below those of the first.
@@ -163,6 +173,7 @@ export class ModelView extends Drawing {
     const place = layout(header, width, theme.scale, this.slid, this.pan.from, this.tall);
     Object.assign(this, { place, drawnParts: place.parts });
     this.root.classList.toggle("enc-model-turned", place.turned);
+    this.placeBar(place.turned);
     this.root.dataset.off = (header.switches?.power ?? []).filter(({ on }) => !on).map(({ name }) => name).join(" ");
     if (this.header.decoder || this.main) this.shareRow(place.turned, isClosed);
     const picture = svg("svg", { width: place.width, height: place.height, "aria-hidden": "true" });

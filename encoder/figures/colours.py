@@ -94,9 +94,7 @@ def logarithmic(theme: str, floor: float, steps: int = 64) -> tuple[tuple[float,
 
 def diverging(kind: str) -> tuple[tuple[float, str], ...]:
     """Colourscale for signed values, 0 in the middle and transparent. ValueError for an unknown kind."""
-    if kind not in SIGNED:
-        raise ValueError(f"kind={kind!r}: choose one of {', '.join(SIGNED)}.")
-    negative, positive = (_rgb(colour) for colour in SIGNED[kind])
+    negative, positive = _signed(kind)
     return (
         (0.0, _css(negative, 1)),
         (0.5, _css(negative, 0)),
@@ -149,6 +147,24 @@ def signed_lut(kind: str = "signed") -> np.ndarray:
     lut = np.repeat(np.stack(ends), 128, axis=0)
     lut.flags.writeable = False
     return lut
+
+
+def _signed(kind: str) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    if kind not in SIGNED:
+        raise ValueError(f"kind={kind!r}: choose one of {', '.join(SIGNED)}.")
+    negative, positive = SIGNED[kind]
+    return _rgb(negative), _rgb(positive)
+
+
+def diverging_root(kind: str, steps: int = 16) -> tuple[tuple[float, str], ...]:
+    """`diverging`, as opaque as the square root of the value is large: numbers far below the largest keep a colour.
+
+    The values stay linear, so a label and the ticks of the bar show the number itself.
+    """
+    negative, positive = _signed(kind)
+    shares = [float(one) for one in np.linspace(0, 1, steps + 1)]
+    below = [(0.5 - 0.5 * one**2, _css(negative, one)) for one in reversed(shares)]
+    return (*below, *((0.5 + 0.5 * one**2, _css(positive, one)) for one in shares))
 
 
 def cyclic() -> tuple[tuple[float, str], ...]:

@@ -5,6 +5,7 @@ Shapes: L layers downwards, H heads or T tokens to the right.
 
 from collections.abc import Sequence
 
+import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
@@ -13,6 +14,9 @@ from encoder.figures.marks import band
 from encoder.figures.plotly_traces import heatmap, signed_heatmap
 from encoder.figures.scale import robust
 from encoder.figures.vectors import symmetric_limit
+
+#: Effects of a map that have their rank.
+RANKED = 3
 
 
 def layer_map(
@@ -51,27 +55,30 @@ def effect_map(
     switched_off: Sequence[tuple[int, int]] = (),
     title: str = "effect of the head off",
 ) -> go.Figure:
-    """effects [L, H], coloured around 0 on a `robust` scale; NaN, where an effect is still missing, stays empty.
+    """effects [L, H], coloured by the square root of their size on a `robust` scale; NaN stays empty.
 
-    selected: (layer, head) with a frame; switched_off: heads with a cross; title: of the
-    numbers, on the colour bar.
+    selected: (layer, head) with a frame; switched_off: heads with a cross; title: of the numbers, on the colour bar.
+    The RANKED largest effects have their rank.
     """
     values = as_array(effects, name="effects", ndim=2)
     what = "effect " if title.startswith("effect") else ""
     hover = f"L%{{y}} H%{{x}}: {what}%{{z:+.4g}}"
-    scale = robust(values)
-    figure = layer_map(signed_heatmap(values, "signed", scale.limit, hover, scale.titled(title)), None, selected)
-    for layer, head in switched_off:
-        figure.add_annotation(
-            x=head,
-            y=layer,
-            text="✕",
-            showarrow=False,
-            font={"size": 12, "color": "#ffffff"},
-            bgcolor=colour.EMPHASIS_LABEL,
-            borderpad=2,
-        )
+    figure = layer_map(_rooted(values, hover, title), None, selected)
+    marks = dict.fromkeys(switched_off, ("✕", colour.EMPHASIS_LABEL))
+    if not np.isnan(values).any() and values.any():
+        largest = np.argsort(-np.abs(values), axis=None, kind="stable")[:RANKED]
+        places = [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(largest, values.shape), strict=True)]
+        marks = {place: (str(rank), "rgba(17,17,17,0.75)") for rank, place in enumerate(places, start=1)} | marks
+    for (layer, head), (text, ground) in marks.items():
+        look = {"font": {"size": 12, "color": "#ffffff"}, "bgcolor": ground, "borderpad": 2}
+        figure.add_annotation(x=head, y=layer, text=text, showarrow=False, **look)
     return figure
+
+
+def _rooted(values: np.ndarray, hover: str, title: str) -> go.Heatmap:
+    """Effects around 0, most of them far below the largest: the square root keeps their colours apart."""
+    scale = robust(values)
+    return signed_heatmap(values, "signed", scale.limit, hover, scale.titled(title), root=True)
 
 
 def measure_map(values: object, limits: tuple[float, float], title: str, colours: str = "blue") -> go.Figure:
@@ -112,8 +119,7 @@ def knock_out_map(effects: object, labels: Sequence[str]) -> go.Figure:
     """
     values = as_array(effects, name="effects", ndim=2)
     hover, title = "%{x} hidden around layer %{y}: effect %{z:+.4g}", "effect of hiding the token"
-    scale = robust(values)
-    return layer_map(signed_heatmap(values, "signed", scale.limit, hover, scale.titled(title)), labels)
+    return layer_map(_rooted(values, hover, title), labels)
 
 
 def update_heatmap(

@@ -81,15 +81,18 @@ def norm_deviations(
     colours: str = "blue",
     log: bool = False,
     limit: float | None = None,
+    beside: object | None = None,
     selected: tuple[int | None, int | None] | None = None,
     first: int = 0,
 ) -> go.Figure:
     """The standard deviation of every token's vector at every norm: a map, norms downwards, coloured from 0.
 
-    std: [N, T]; log: coloured by the logarithm, over three powers of ten; the rest as in `norm_means`.
+    std: [N, T]; log: coloured by the logarithm, over three powers of ten; beside: the numbers of another map on the
+    same scale; the rest as in `norm_means`.
     """
     stds = as_array(std, name="std", ndim=2)
-    ends = Scale(symmetric_limit(stds), 0, 0.0) if log else robust(stds)
+    both = (stds,) if beside is None else (stds, beside)
+    ends = Scale(symmetric_limit(*both), 0, 0.0) if log else robust(*both)
     title = "standard deviation" if limit else ends.titled("standard deviation")
     limit = limit or ends.limit
     scale = colour.logarithmic(colours, 10.0**-LOG_DECADES) if log else colour.sequential(colours)

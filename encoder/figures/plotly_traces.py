@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures.axes import colour_bar, plain_axis
-from encoder.figures.colours import diverging
+from encoder.figures.colours import diverging, diverging_root
 
 #: A legend in one line above the plot.
 LEGEND = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
@@ -38,10 +38,19 @@ def heatmap(
 
 
 def signed_heatmap(
-    values: np.ndarray, kind: str, limit: float, hover: str, title: str = "value", first: tuple[int, int] = (0, 0)
+    values: np.ndarray,
+    kind: str,
+    limit: float,
+    hover: str,
+    title: str = "value",
+    first: tuple[int, int] = (0, 0),
+    *,
+    root: bool = False,
 ) -> go.Heatmap:
-    """values [R, C] coloured around 0. kind: of `colours.diverging`; limit: the value of the full colour."""
-    return heatmap(values, (-limit, limit), diverging(kind), colour_bar(title, nticks=5), hover, first=first)
+    """values [R, C] coloured around 0. kind: of `colours.diverging`; limit: the value of the full colour; root: whether
+    the colour follows the square root."""
+    scale = diverging_root(kind) if root else diverging(kind)
+    return heatmap(values, (-limit, limit), scale, colour_bar(title, nticks=5), hover, first=first)
 
 
 def curve(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -65,6 +66,8 @@ def probe_curves(curves: Sequence[ProbeCurve], majority: float, selected: tuple[
         hover = f"{one.name}, control task, %{{text}}: %{{y:.3f}}"
         drawn = curve(np.arange(len(one.control), dtype=np.int32), one.control, "", shade, hover, size=4, dash="dot")
         figure.add_trace(drawn.update(showlegend=False, text=layer_names(len(one.control) - 1)))
+    look: dict[str, Any] = {"mode": "lines", "dash": "dot", "hoverinfo": "skip"}
+    figure.add_trace(curve([None], [None], "control task", colour.NEUTRAL, "", **look))  # in the legend only
     figure.add_hline(
         y=majority,
         line={"color": colour.NEUTRAL, "dash": "dash", "width": 1},

@@ -25,15 +25,21 @@ class Scale:
         return f"{title}; {self.beyond} beyond, up to {self.largest:.3g}"
 
 
-def robust(values: object) -> Scale:
+def robust(values: object, *others: object) -> Scale:
     """A scale on which one outlier does not take all colours. NaN does not count.
 
-    It ends at the largest absolute value, unless this is TIMES the one that SHARE of all numbers stay below.
+    It ends at the largest absolute value, unless this is TIMES the one that SHARE of all numbers stay below. others:
+    the values of maps that share the end of the scale; what is beyond it is counted in `values` only.
     """
-    sizes = np.abs(np.asarray(values, dtype=np.float64))
-    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-    largest = symmetric_limit(values)
+    own, *more = (_sizes(one) for one in (values, *others))
+    sizes, largest = np.concatenate([own, *more]), symmetric_limit(values, *others)
     limit = float(np.quantile(sizes, SHARE, method="lower")) if sizes.size else largest
     if largest < TIMES * limit:
         return Scale(largest, 0, largest)
-    return Scale(limit, int((sizes > limit).sum()), largest)
+    return Scale(limit, int((own > limit).sum()), symmetric_limit(values))
+
+
+def _sizes(values: object) -> np.ndarray:
+    """The absolute values of all numbers that are not 0."""
+    sizes = np.abs(np.asarray(values, dtype=np.float64)).ravel()
+    return sizes[np.isfinite(sizes) & (sizes > 0)]

@@ -10,25 +10,31 @@ from encoder.figures.axes import as_array, check_labels, margin, neutral_layout,
 from encoder.figures.placements import PLACEMENT_COLOURS
 
 
-def signed_token_bars(values: object, labels: Sequence[str], title: str, selected: int | None = None) -> go.Figure:
+def signed_token_bars(
+    values: object, labels: Sequence[str], title: str, selected: int | None = None, *, first: int = 0
+) -> go.Figure:
     """A bar for each token, teal above 0 and orange below.
 
-    values [T]; labels [T]: the tokens; title: of the values; selected: the token whose bar has a frame.
+    values [T]; labels: the tokens of the whole text; title: of the values; selected: the token whose bar has a frame;
+    first: the token of the first bar.
     """
     numbers = as_array(values, name="values", ndim=1)
-    names = check_labels(labels, len(numbers), "labels")
+    names = check_labels(labels, first + len(numbers), "labels")
     below, above = colour.SIGNED["signed"]
     drawn = go.Bar(
-        x=np.arange(len(numbers), dtype=np.int32),
+        x=first + np.arange(len(numbers), dtype=np.int32),
         y=numbers,
         marker={
             "color": [above if number >= 0 else below for number in numbers],
-            "line": {"width": [2.5 if one == selected else 0 for one in range(len(numbers))], "color": colour.EMPHASIS},
+            "line": {
+                "width": [2.5 if one == selected else 0 for one in range(first, first + len(numbers))],
+                "color": colour.EMPHASIS,
+            },
         },
         hovertemplate="%{x}: %{y:+.3g}<extra></extra>",
     )
     figure = go.Figure(drawn, neutral_layout(margin=margin(8), bargap=0.2, showlegend=False))
-    across = token_axis(names, 0, len(numbers), title="token")
+    across = token_axis(names, first, len(numbers), title="token")
     figure.update_layout(xaxis=across, yaxis=plain_axis(title) | {"zeroline": True, "zerolinewidth": 2})
     return figure
 

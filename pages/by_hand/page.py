@@ -21,7 +21,6 @@ PARTS = {"calculation": "Calculation", "notes": "Spot the mistakes"}
 def main() -> None:
     with heading(about.text(__file__, state.newest(Params.part))):
         learn_parts.choose("by_hand")
-    st.caption(about.text(__file__, "Where the numbers are from"))
     part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
     if part == "notes":
         mistakes.show()
@@ -38,6 +37,7 @@ def main() -> None:
         by_hand(inputs, key="by-hand", problem=example is None, on_change=partial(state.put, Params.inputs))
         if example is not None:
             exported(inputs, example).draw()
+    st.caption(about.text(__file__, "Where the numbers are from"))
     next_page("model", "Model, the same steps in a real model")
 
 

@@ -72,6 +72,7 @@ export class PlotView extends Drawing {
     const isElsewhere = JSON.stringify(header.selected) !== JSON.stringify(this.header?.selected);
     if (isElsewhere && document.activeElement !== this.host) this.cursor = null; // the arrow keys start at the selection
     this.header = header;
+    this.root.classList.toggle("enc-fills", header.fill);
     readZoom(this);
     this.host.style.height = this.host.firstChild ? "" : `${header.height}px`; // the page does not jump when it is drawn
     this.plotly = await loadPlotly(header.plotly);

@@ -92,6 +92,7 @@ export function withType(part, scale) {
 }
 
 const LAPTOP = 768; // pixels of a small laptop's window in height
+const PHONE = "(max-width: 640px)"; // as in plot.css
 
 /** @param {PlotView} plot */
 function plotHeight(plot) {
@@ -106,9 +107,11 @@ function plotHeight(plot) {
 
 // The height at which the cells of a map are square, if the window has that room below the chart's upper edge. A chart
 // below the middle of the window may take the window's own height. The header's height is the least, where the column is
-// 900 pixels wide; in a window lower than LAPTOP, a chart near its top ends with it.
+// 900 pixels wide; in a window lower than LAPTOP, a chart near its top ends with it. On a phone plot.css has the height.
 /** @param {PlotView} plot */
 function fillingHeight(plot) {
+  const box = plot.root.closest(".stElementContainer");
+  if (box && matchMedia(PHONE).matches) return box.clientHeight;
   const { rows, columns } = plot.maps[0] ?? { rows: 1, columns: 1 };
   const { l, r, t, b } = plot.host._fullLayout?._size ?? { l: 90, r: 8, t: 60, b: 80 };
   const square = Math.max(40, plot.width - l - r) * rows / columns + t + b;

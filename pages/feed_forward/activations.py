@@ -122,8 +122,8 @@ def _answer(selected: Selected) -> None:
     sizes = np.abs(values)
     rank, _ = ranking.rank(sizes, selected.neuron)
     strongest = ", ".join(
-        f"neuron {neuron} {three_digits(float(values[neuron]))}"
-        for neuron in np.argsort(-sizes, kind="stable")[: answer.NAMED]
+        f"{'neuron ' if at == 0 else ''}**{neuron}** ({three_digits(float(values[neuron]))})"
+        for at, neuron in enumerate(np.argsort(-sizes, kind="stable")[: answer.NAMED])
     )
     at = token_names.bold(labels, selected.token)
     active = f"Active: {1 - selected.layer.off_by_token[selected.token]:.0%} of {len(values):,} neurons."

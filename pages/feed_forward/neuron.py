@@ -1,11 +1,18 @@
-"""One neuron: the words of its output vector, and a way to switch it off."""
+"""One neuron: its activation at each token, the words of its output vector, and a way to switch it off."""
 
+import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import causal
 from encoder.edits import Zero
 from encoder.explain.neurons import PromotedWords, promoted_words
+from encoder.figures.numbers import three_digits
+from encoder.figures.token_bars import signed_token_bars
+from pages.components import plot
 from pages.core.inputs.edited import EditParams, Step
+from pages.core.view import token_rows
+from pages.core.widgets import answer
 from pages.core.words import number, plain, references, token_names
 from pages.feed_forward.activations import Selected
 from pages.state import links, state
@@ -17,10 +24,11 @@ LIMITS = (
 )
 
 
-def draw(selected: Selected) -> None:
-    """The words of the selected neuron, and the button."""
+def draw(selected: Selected) -> dict[str, go.Figure]:
+    """The tokens that activate the selected neuron, its words, and the button. Returns the figure by its title."""
     view = selected.view
     st.header(f"Neuron {selected.neuron} of layer {view.layer}", anchor=False)
+    drawn = _tokens(selected)
     _words(selected)
     off = Zero("ffn.hidden", layer=view.layer, components=(selected.neuron,))
     steps = tuple(step for step in state.get(EditParams.recipe) if step.edit != off)
@@ -31,10 +39,37 @@ def draw(selected: Selected) -> None:
         "neuron:off",
         {"intervention": "ablation", "edits": (*steps, Step(off))},
     )
+    return drawn
+
+
+def _tokens(selected: Selected) -> dict[str, go.Figure]:
+    """The neuron's activation at each token, as bars, and the tokens where it is largest."""
+    values, labels = selected.layer.hidden[:, selected.neuron], selected.view.trace.labels
+    rows = token_rows.part(len(labels), selected.token, "neuron-tokens")
+    active = [int(at) for at in np.argsort(-values, kind="stable") if values[at] > selected.layer.threshold]
+    strongest = ", ".join(
+        f"{token_names.bold(labels, at)} {three_digits(float(values[at]))}" for at in active[: answer.NAMED]
+    )
+    st.markdown(
+        f"Tokens that activate it: {len(active):,} of {len(values):,}, most of all {strongest}."
+        if active
+        else f"None of the {len(values):,} tokens activates it."
+    )
+    figure = signed_token_bars(values[rows], labels, "activation", selected.token, first=rows.start)
+    plot(
+        figure,
+        key="neuron-tokens",
+        height=220,
+        mode_bar=False,
+        alt=f"The activation of neuron {selected.neuron} at each token.",
+    )
+    return {f"Neuron {selected.neuron} at each token": figure}
 
 
 def _words(selected: Selected) -> None:
     view = selected.view
+    if view.loaded.mlm_head is None and view.loaded.takes != "text":
+        return
     if view.loaded.mlm_head is None:
         st.caption(
             f"{view.loaded.name} has no masked-word head. Choose a twin above to see which words a neuron’s "

@@ -23,8 +23,7 @@ def main(view: View) -> None:
     with answer.area():
         found = activations.draw(selected)
     chosen = experts.draw(view, selected.token)
-    neuron.draw(selected)
-    drawn = {**chosen, **updates.sizes(view, selected.token)}
+    drawn = {**chosen, **neuron.draw(selected), **updates.sizes(view, selected.token)}
     with errors_said(st.info, icon=":material/edit:"):
         lost = updates.left_out(view)
         if lost is not None:

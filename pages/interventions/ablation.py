@@ -115,7 +115,7 @@ def draw_answer(view: View, outcome: causal.Outcome, effects: np.ndarray | None,
     rank, _ = ranking.rank(sizes, (view.layer, view.head))
     rest = (
         f"Selected: without L{view.layer} H{view.head} it {changes(here)} ({answer.nth_largest(rank, effects.size)}). "
-        f"Median: {number(float(np.median(sizes)))}."
+        f"Median: {number(float(np.median(sizes)))}. Ranks 1 to 3 are on the map."
     )
     answer.draw(edited or most, f"{most} {rest}" if edited else rest)
 

@@ -52,7 +52,8 @@ def show(view: View) -> None:
                 _vectors(view, change, trace)
             with right:
                 effects = _heads(view, change, trace)
-        st.dataframe(table.round(3), hide_index=True, key="context-change")
+        if change != Change():
+            st.dataframe(table.round(3), hide_index=True, key="context-change")
         st.caption(about.text(__file__, "Limits of a changed decoder’s input"))
         _export(view, change, effects).draw()
 

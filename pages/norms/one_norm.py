@@ -19,7 +19,8 @@ def gain_and_bias(selected: Selected) -> Figures:
     norm, found = selected.trace.norms[selected.norm], norms.parameters(selected.trace, selected.norm)
     title = f"Gain of {selected.label}" if norm.bias is None else f"Gain and bias of {selected.label}"
     st.header(title, anchor=False)
-    st.markdown(selected_in_words(selected))
+    said = selected_in_words(selected)
+    st.markdown(said if found.plain else most_in_words(found))
     if part := part_of_model(selected.norm):
         links.button(
             "model",
@@ -36,7 +37,7 @@ def gain_and_bias(selected: Selected) -> Figures:
     bars = figures.gain_bias(array(norm.gain), bias, selected=selected.component)
     height = 200 if bias is None else 320
     plot(bars, height=height, key="gain-bias", alt=f"{title}, one bar per component.")
-    st.caption(parameters_in_words(found))
+    st.caption(f"{said} {parameters_in_words(found)}")
     return {title: bars}
 
 
@@ -53,6 +54,16 @@ def plain_in_words(selected: Selected, found: norms.Parameters) -> str:
     effect = EFFECTS[selected.trace.config.norm_kind]
     untrained = "" if selected.view.model.untrained is None else " This model is untrained."
     return f"Every gain is 1{biases}.{untrained} Every output vector has {effect}."
+
+
+def most_in_words(found: norms.Parameters) -> str:
+    """The components that gain and bias change most."""
+    component, gain = max(found.gain, key=lambda end: abs(end[1] - 1))
+    said = f"Scaled most: component **{component}**, gain **{number(gain)}**."
+    if found.bias is not None:
+        component, bias = max(found.bias, key=lambda end: abs(end[1]))
+        said += f" Shifted most: component **{component}**, bias **{number(bias)}**."
+    return said
 
 
 def parameters_in_words(found: norms.Parameters) -> str:

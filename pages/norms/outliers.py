@@ -79,7 +79,7 @@ def outliers_in_words(selected: Selected, here: norms.Extremes) -> str:
     listed = [
         f"**component {one}** with |x| = {three_digits(here.largest[one])} at {selected.quoted(here.token[one])}, "
         f"{here.ratio[one]:.0f} times the median"
-        for one in here.outliers[:4]
+        for one in here.outliers[:2]
     ]
     if len(here.outliers) > len(listed):
         listed.append(f"and {len(here.outliers) - len(listed)} more")

@@ -17,7 +17,7 @@ from pages.core.words import opening, plain
 from pages.norms import patch_norms
 from pages.norms.one_norm import gain_and_bias
 from pages.norms.outliers import outlier_dimensions
-from pages.norms.params import PARTS, Params
+from pages.norms.params import MOMENTS, PARTS, Params
 from pages.norms.selected import EFFECTS, Figures, Selected
 from pages.norms.token_statistics import overview, three_norms
 from pages.state import controlled, next_page, state
@@ -39,9 +39,13 @@ def main(view: View) -> None:
     picture, slider = st.container(key="norms-picture", gap="xsmall"), st.container(key="controls-norm")
     with picture, st.container(key="controls-part", horizontal=True):
         state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
-    with slider if part == "every" else picture:  # a click on a row of the map of every token chooses, too
-        norm = chosen_norm(view, statistics.names)
+        if part == "every":
+            state.segmented(Params.moment, "Vectors", MOMENTS, label_visibility="collapsed")
     token = view.i if view.i is not None else min(1, view.trace.n_tokens - 1)
+    _, deviations = statistics.before
+    usual = statistics.names[int(deviations[:, token].argmax())]
+    with slider if part == "every" else picture:  # a click on a row of the map of every token chooses, too
+        norm = chosen_norm(view, statistics.names, usual)
     selected = Selected(view, statistics, norm, token, chosen_component(view, norm))
     with picture:
         shown = DRAW[part](selected)
@@ -103,14 +107,14 @@ def exported(selected: Selected, shown: Figures) -> Export:
     )
 
 
-def chosen_norm(view: View, names: Sequence[str]) -> str:
-    """The selected LayerNorm: a slider through the layers; the first where none is selected."""
+def chosen_norm(view: View, names: Sequence[str], usual: str) -> str:
+    """The selected LayerNorm: a slider through the layers. usual: where none is selected."""
     norm, at = name_of(view), state.get(Params.at)
     if at not in names:
         if at:
-            st.warning(f"No {norm} {plain(at[:60])} in this model. Shown: {figures.norm_label(names[0])}.")
+            st.warning(f"No {norm} {plain(at[:60])} in this model. Shown: {figures.norm_label(usual)}.")
             state.put(Params.at, "")
-        at = names[0]
+        at = usual
     if len(names) > 1:
         controlled(
             st.select_slider,

@@ -4,7 +4,7 @@ from pages.state import Param, choice, state, string
 
 #: The parts of the page: key -> title.
 PARTS = {"every": "Every token", "one": "Gain and bias", "others": "Outliers, RMSNorm, BatchNorm"}
-MOMENTS = {"before": "Before", "after": "After"}
+MOMENTS = {"before": "Before the norms", "after": "After them"}
 STATISTICS = {"std": "Standard deviation", "mean": "Mean"}
 
 

@@ -1,5 +1,7 @@
 """Mean and standard deviation of every token's vector: at all LayerNorms, and next to RMSNorm and BatchNorm."""
 
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
@@ -26,7 +28,6 @@ def overview(selected: Selected) -> Figures:
     names, labels = statistics.names, view.trace.labels
     part = token_rows.part(len(labels), view.i, "norms")
     with adjust.drawer("norms"):
-        moment = state.segmented(Params.moment, "Vectors", MOMENTS)
         statistic = state.segmented(Params.statistic, "Statistic", STATISTICS)
         scale = state.segmented(
             MapParams.scale,
@@ -34,6 +35,7 @@ def overview(selected: Selected) -> Figures:
             ["linear", "log"],
             help="Of the standard deviations. Log: small values stay visible next to an outlier.",
         )
+    moment = state.newest(Params.moment)
     drawn = {
         (when, what): figure
         for when in MOMENTS
@@ -41,7 +43,11 @@ def overview(selected: Selected) -> Figures:
     }
     title = f"{STATISTICS[statistic]} {moment} each {selected.kind}"
     with answer.area():
-        answer.draw(selected_in_words(selected), clear=None if view.i is None else selection.clear)
+        answer.draw(
+            evened_out_in_words(selected),
+            selected_in_words(selected),
+            clear=None if view.i is None else selection.clear,
+        )
         plot(
             drawn[moment, statistic],
             key="norms",
@@ -59,16 +65,25 @@ def overview(selected: Selected) -> Figures:
 
 
 def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figures:
-    """Standard deviations and means before or after every LayerNorm, by the statistic."""
+    """Standard deviations and means before or after every LayerNorm, by the statistic; both moments on one scale."""
     view, statistics = selected.view, selected.statistics
     names, labels = statistics.names, view.trace.labels
-    place = {"selected": (names.index(selected.norm), view.i), "first": part.start}
+    place: dict[str, Any] = {"selected": (names.index(selected.norm), view.i), "first": part.start}
     mean, std = getattr(statistics, moment)
     rounding = statistics.rounding * float(std.max())
-    return {
-        "std": figures.norm_deviations(std[:, part], names, labels, colours=view.colours, log=log, **place),
-        "mean": figures.norm_means(mean[:, part], names, labels, zero_below=rounding, **place),
-    }
+    _, other = statistics.after if moment == "before" else statistics.before
+    look = {"colours": view.colours, "log": log, "beside": other[:, part]}
+    deviations = figures.norm_deviations(std[:, part], names, labels, **look, **place)
+    return {"std": deviations, "mean": figures.norm_means(mean[:, part], names, labels, zero_below=rounding, **place)}
+
+
+def evened_out_in_words(selected: Selected) -> str:
+    """The range of the standard deviations before and after all norms."""
+    before, after = (std for _, std in (selected.statistics.before, selected.statistics.after))
+    return (
+        f"Standard deviations: **{three_digits(before.min())}** to **{three_digits(before.max())}** before the "
+        f"{selected.kind}s, **{three_digits(after.min())}** to **{three_digits(after.max())}** after them."
+    )
 
 
 def selected_in_words(selected: Selected) -> str:
@@ -76,10 +91,10 @@ def selected_in_words(selected: Selected) -> str:
     at = selected.statistics.names.index(selected.norm), selected.token
     (mean, std), (mean_after, std_after) = selected.statistics.before, selected.statistics.after
     said = [
-        f"{name} **{number(float(before[at]))}**, after it **{number(float(after[at]))}**"
+        f"{name} {number(float(before[at]))} → **{number(float(after[at]))}**"
         for name, before, after in (("standard deviation", std, std_after), ("mean", mean, mean_after))
     ]
-    return f"{selected.quoted(selected.token)} before {selected.label}: {'; '.join(said)}."
+    return f"{selected.quoted(selected.token)} at {selected.label}: {', '.join(said)}."
 
 
 def before_in_words(selected: Selected) -> str:

@@ -119,7 +119,7 @@ def show(view: View) -> None:
     own, view = view, of_text(view)
     chosen = with_edits(shown(view, state.read(Params)), own)
     edited.mark(chosen.view(view))
-    opening(f"Which words does the model predict at **{plain(chosen.mask)}**, from the tokens on both sides?")
+    opening(f"Which words fit at **{plain(chosen.mask)}**, given the tokens on both sides?")
     with adjust.drawer("words"):
         top = state.bound(
             st.slider,
@@ -134,7 +134,7 @@ def show(view: View) -> None:
         st.markdown(plain(chosen.text))
     with st.container(key="controls-word", horizontal=True):
         choose_word(view, chosen)
-    predict(chosen, top, answer)
+    predict(chosen, top, answer, "" if own.loaded.mlm_head is not None else own.loaded.name)
     if own.loaded.mlm_head is None:
         st.caption(
             no_head(own),
@@ -160,14 +160,17 @@ def exported(of: View, top: int) -> Export:
     return Export(of, title(of, "Masked-word predictions"), frame, lines=lines)
 
 
-def predict(chosen: Shown, top: int, answer: DeltaGenerator) -> None:
-    """The words at every mask, or what to do where there is none. answer: the place of the line above the picture."""
+def predict(chosen: Shown, top: int, answer: DeltaGenerator, instead_of: str) -> None:
+    """The words at every mask, or what to do where there is none.
+
+    answer: the place of the line above the picture; instead_of: the model that predicts no words, "" for none.
+    """
     with errors_said(st.info, icon=":material/edit:"):
         found = {name: prediction.predictions(run, top) for name, run in chosen.runs.items()}
         by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
         placements = {name: model_store.model(run.model).config.norm_placement for name, run in chosen.runs.items()}
         with answer:
-            st.markdown(most_probable(by_mask[0], len(by_mask)))
+            st.markdown(most_probable(by_mask[0], len(by_mask), instead_of))
         draw(placements, by_mask, top, chosen)
 
 
@@ -235,14 +238,15 @@ def bars(index: int, top: int, placements: dict[str, str], predictions: Predicti
             )
 
 
-def most_probable(predictions: Predictions, n_masks: int) -> str:
-    """The most probable word of each model at the first mask, in Markdown."""
+def most_probable(predictions: Predictions, n_masks: int, instead_of: str = "") -> str:
+    """The most probable word of each model at the first mask, in Markdown. instead_of: as in `predict`."""
     said = [
         f"**{plain(prediction.readable(entry.tokens[0]))}** {entry.probabilities[0]:.3f}"
         + (f" ({name})" if len(predictions) > 1 else "")
         for name, entry in predictions.items()
     ]
-    return f"Most probable{' at the first mask' if n_masks > 1 else ''}: {', '.join(said)}."
+    twins = f"{plain(instead_of)} predicts no words. These are the twins’. " if instead_of else ""
+    return f"{twins}Most probable{' at the first mask' if n_masks > 1 else ''}: {', '.join(said)}."
 
 
 def in_words(predictions: Predictions, top: int) -> list[str]:

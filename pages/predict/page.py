@@ -22,12 +22,12 @@ BUNDLED = {"class": ("image",), "caption": ("text", "image")}
 CANNOT = {"class": "has no classification head", "caption": "does not compare images with texts"}
 #: Task -> what a model needs for it.
 NEEDS = {
-    "word": "masked words: a masked-word head",
-    "class": "a class: a classification head",
-    "caption": "a caption: an encoder of images and one of texts",
+    "word": "masked words: a masked-word head (Twin)",
+    "class": "a class: a classification head (Digits)",
+    "caption": "a caption: encoders of images and texts (Digits and captions)",
     "answer": "an answer: a head for its start and end",
     "sparse": "words of the vocabulary: SPLADE’s head",
-    "output": "an output: a decoder",
+    "output": "an output: a decoder (Dates)",
 }
 
 

@@ -40,10 +40,10 @@ def options() -> None:
         state.put(Params.views, Params.views.default)
 
 
-def task() -> probe.Task | None:
-    """The widgets of the task, and the task; None while a file is missing. Raises EncoderError for a file."""
-    with st.container(key="controls-probes", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        name = state.bound(
+def choose_task() -> None:
+    """The widget of the task, next to the title."""
+    with st.container(key="controls-probes", horizontal=True, vertical_alignment="center", gap="small"):
+        state.bound(
             st.selectbox,
             Params.task,
             "Task",
@@ -52,6 +52,11 @@ def task() -> probe.Task | None:
             width=390,
             help=about.text(__file__, "The tasks", **probe.TITLES),
         )
+
+
+def task() -> probe.Task | None:
+    """The chosen task; None while a file is missing. Raises EncoderError for a file."""
+    name = state.get(Params.task)
     return _file() if name == "file" else probe.bundled(name)
 
 

@@ -14,14 +14,15 @@ from pages.core.view import View
 from pages.core.widgets import Export, answer, title
 from pages.core.words import about, errors_said, number, plain, table
 from pages.probes import controls, head, work
-from pages.probes.params import VIEWS, Params
+from pages.probes.params import VECTORS, VIEWS, Params
 from pages.state import next_page, state
 
 Curves = dict[tuple[work.Subject, str], Curve]
 
 
 def main(view: View) -> None:
-    heading(about.text(__file__, "What a probe shows"))
+    with heading(about.text(__file__, "What a probe shows")):
+        controls.choose_task()
     task = None
     with errors_said():
         controls.options()
@@ -32,13 +33,13 @@ def main(view: View) -> None:
             subjects = controls.subjects(view)
             views = state.get(Params.views)
             first = st.container()  # of the picture, before the button that trains
-            found = work.curves(subjects, task, views)
+            found, origin = work.curves(subjects, task, views), ""
             if found is None and (found := work.recorded(view, task, views)):
                 subjects = [next(iter(found))[0]]
-                first.caption(f"**Recorded: {plain(subjects[0].name)}.** The button below trains the probes here.")
+                origin = f"**Recorded with {plain(subjects[0].name)}.** The button below trains the probes here. "
             if found:
                 with first:
-                    selected = picture(task, subjects, found)
+                    selected = picture(task, subjects, found, origin)
                 below(view, task, found, selected)
             else:
                 st.caption(_about(task))
@@ -54,12 +55,12 @@ def _about(task: Task) -> str:
     )
 
 
-def picture(task: Task, subjects: list[work.Subject], found: Curves) -> tuple[int, int]:
-    """The answer and the curves; returns the selected curve and layer."""
+def picture(task: Task, subjects: list[work.Subject], found: Curves, origin: str) -> tuple[int, int]:
+    """The answer and the curves; returns the selected curve and layer. origin: of recorded curves, in Markdown."""
     names = list(found)
     place, layer = _selected(names, found)
     with answer.area():
-        _answer(task, names[place], found[names[place]], layer)
+        _answer(task, names[place], found[names[place]], layer, several=len(subjects) > 1)
         plot(
             probe_curves([_drawn(one, found[one], subjects) for one in names], task.majority, (place, layer)),
             key="probe-curves",
@@ -67,7 +68,7 @@ def picture(task: Task, subjects: list[work.Subject], found: Curves) -> tuple[in
             height=380,
             on_event=on_click(point=lambda event: _select(event, names)),
         )
-    st.caption(f"{about.text(__file__, 'How to read the curves')} {_about(task)}")
+    st.caption(f"{origin}{about.text(__file__, 'How to read the curves')} {_about(task)}")
     return place, layer
 
 
@@ -113,19 +114,18 @@ def _select(event: PlotEvent, names: list[tuple[work.Subject, str]]) -> None:
         state.put(Params.layer, event.get("point"))
 
 
-def _answer(task: Task, name: tuple[work.Subject, str], found: Curve, layer: int) -> None:
-    """The selected probe in numbers, and its easiest and hardest classes."""
+def _answer(task: Task, name: tuple[work.Subject, str], found: Curve, layer: int, *, several: bool) -> None:
+    """The selected probe in numbers, and its easiest and hardest classes. several: whether models are compared."""
     subject, view = name
     score, control = found.scores[layer], found.control[layer]
     low, high = score.interval
-    where = layer_names(len(found.scores) - 1)[layer]
+    where = layer_names(len(found.scores) - 1)[layer].replace("output", "at the output")
     chosen = state.get(Params.layer) is not None
-    what = "Selected" if chosen else "Best"
-    first = (
-        f"{what}: **{VIEWS[view]}, {where}**, {subject.name}. Accuracy: **{score.accuracy:.1%}** "
-        f"(95% interval: {low:.1%} to {high:.1%}). Control: {control:.1%}. "
-        f"Selectivity: {number(score.accuracy - control, 2)}."
-    )
+    place = f"**{where}**, from {VECTORS[view]}"
+    said = f"Selected: {place}" if chosen else f"Easiest to predict {place}"
+    said += f", in {plain(subject.name)}" if several else ""
+    first = f"{said}: **{score.accuracy:.1%}** right (95% interval: {low:.1%} to {high:.1%})."
+    against = f"Control task: {control:.1%}, so selectivity is {number(score.accuracy - control, 2)}."
     targets = np.array([score.classes.index(label) for label in task.labels])
     recall = {label: float(score.right[targets == place].mean()) for place, label in enumerate(score.classes)}
     order = sorted(recall, key=lambda label: -recall[label])
@@ -135,7 +135,7 @@ def _answer(task: Task, name: tuple[work.Subject, str], found: Curve, layer: int
         shown.insert(3, "…")
     answer.draw(
         first,
-        f"Accuracy by class: {', '.join(shown)}.",
+        f"{against} Right by class: {', '.join(shown)}.",
         clear=(lambda: state.put(Params.layer, None)) if chosen else None,
     )
 

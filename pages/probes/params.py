@@ -5,6 +5,9 @@ from pages.state import Param, choice, several, state, whole_number
 
 TASKS = ("word_pos", "pos", "lexname", "file")
 VIEWS = {"token": "One token", "mean": "Mean", "cls": "[CLS]", "max": "Maximum"}
+#: The same in a sentence.
+VECTORS = {"token": "one token’s vector", "mean": "the mean of the vectors", "cls": "the vector of [CLS]",
+           "max": "the maximum of the vectors"}  # fmt: skip
 BESIDE = {name: one.label for name, one in BUNDLED.items() if one.kinds == ("text",)}
 
 

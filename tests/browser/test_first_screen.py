@@ -16,14 +16,16 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 #: Never the same page twice in a row (`go` waits for another page).
 PAGES = ["/heads", "/contribution", "/positions", "/norms", "/feed_forward", "/interventions", "/pre_post", "/predict"]
-PAGES += ["/texts", "/diagnose"]
+PAGES += ["/texts", "/diagnose", "/", "/training", "/probes", "/lessons", "/by_hand"]
 #: Pixels of a phone from the top of the screen to the picture; controls outside it on a laptop.
 HIGHEST, MOST_CONTROLS = 320, 6
 #: The upper edge of the first picture, or null before it is drawn. The picture of Texts is the ranking with its scores,
-#: that of Diagnose begins with the stages of the pipeline.
+#: that of Diagnose begins with the stages of the pipeline, that of Lessons with the first lesson.
 PICTURE = """() => {
-  const own = ".stMain :is(.st-key-texts-list, .st-key-diagnose-stages)";
-  const pictures = `.stMain .enc-root.enc-drawn :is(svg.main-svg, canvas), ${own}`;
+  const own = ".stMain :is(.st-key-texts-list, .st-key-diagnose-stages, .enc-hand-maps, "
+    + ".stVerticalBlock:has(> [class*=st-key-lessons-start]))";
+  const drawings = ":is(svg.main-svg, canvas, .enc-model-drawing > svg)";
+  const pictures = `.stMain .enc-root.enc-drawn ${drawings}, ${own}`;
   const drawn = [...document.querySelectorAll(pictures)];
   const boxes = drawn.map(one => one.getBoundingClientRect()).filter(box => box.width > 100 && box.height > 40);
   return boxes.length ? Math.round(Math.min(...boxes.map(box => box.top))) : null;

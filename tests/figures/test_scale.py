@@ -50,3 +50,30 @@ def test_the_maps_that_were_black_are_not() -> None:
     drawn = figures.effect_map(effects).data[0]
     assert (drawn.zmin, drawn.zmax) == pytest.approx((-0.002, 0.002))
     assert "0.08" in drawn.colorbar.title.text
+
+
+def test_small_effects_keep_a_colour_next_to_large_ones() -> None:
+    effects = RANDOM.normal(size=(6, 12)) / 1_000
+    effects[5, 3:] *= 40
+    drawn = figures.effect_map(effects)
+    (cells,) = drawn.data
+    places, colours = zip(*cells.colorscale, strict=True)
+    shares = np.interp(0.5 + 0.5 * np.abs(effects) / cells.zmax, places, [_opacity(one) for one in colours])
+    linear = np.median(np.abs(effects[:5])) / cells.zmax
+    assert np.median(shares[:5]) > 4 * linear
+    order = np.argsort(-np.abs(effects), axis=None)[:3]
+    marked = {one.text: (one.y, one.x) for one in drawn.layout.annotations}
+    assert [marked[str(rank)] for rank in (1, 2, 3)] == [divmod(int(place), 12) for place in order]
+
+
+def _opacity(shade: str) -> float:
+    return float(shade.rstrip(")").split(",")[-1])
+
+
+def test_maps_that_are_compared_share_the_end_of_their_scale() -> None:
+    before, after = np.append(np.linspace(0.5, 2, 99), 50.0), np.linspace(0.5, 1.5, 100)
+    one, other = robust(before, after), robust(after, before)
+    assert one.limit == other.limit < 3
+    assert one.beyond > other.beyond
+    assert one.largest == 50.0
+    assert other.largest == 1.5

@@ -49,7 +49,7 @@ def test_the_slider_goes_through_the_layernorms() -> None:
 @pytest.mark.parametrize(
     ("query", "terms"),
     [
-        ({"at": "layers.99.ffn_norm"}, ("layers.99.ffn_norm", "Shown: embedding")),
+        ({"at": "layers.99.ffn_norm"}, ("layers.99.ffn_norm", "Shown: L")),
         ({"component": "9999"}, ("9999", "0 to 383")),
         ({"component": "x"}, ("component='x'",)),
         ({"rows": "few"}, ("rows='few'",)),
@@ -135,7 +135,12 @@ def test_the_twins(model: str, part: str) -> None:
 def test_the_selected_cell_is_answered_in_one_line(minilm: encoder.TextEncoder) -> None:
     app = visit("norms", text="The cat sat", at="layers.2.ffn_norm", i="2")
     norm = minilm.trace("The cat sat").norms["layers.2.ffn_norm"]
-    (said,) = (line.value for line in app.markdown if "“cat”" in line.value and "L2 FFN" in line.value)
+    (said,) = (line.value for line in app.caption if "“cat”" in line.value and "L2 FFN" in line.value)
     after = norm.output[2]
     numbers = norm.std[2], after.std(correction=0), norm.mean[2], after.mean()
-    assert re.findall(r"\*\*(.+?)\*\*", said) == [number(float(value)) for value in numbers]
+    before_and_after = (numbers[:2], numbers[2:])
+    for pair in before_and_after:
+        assert "{} → **{}**".format(*(number(float(value)) for value in pair)) in said
+    every = minilm.trace("The cat sat").norms.values()
+    largest = max(float(norm.std.max()) for norm in every)
+    assert f"**{three_digits(largest)}** before the LayerNorms" in written(app)

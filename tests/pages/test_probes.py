@@ -27,7 +27,7 @@ def test_the_page_opens_on_a_recorded_run(model: str):
         )
     app = visit("probes", model=model, closed=True)
     assert_well(app)
-    assert "Recorded: all-MiniLM-L6-v2" in written(app)
+    assert "Recorded with all-MiniLM-L6-v2" in written(app)
     assert f"{curve.scores[curve.best].accuracy:.1%}" in written(app)
     assert [button for button in app.button if button.key == "probes:begin"], "the reader's own run is a click"
 
@@ -86,7 +86,7 @@ def test_the_best_layer_is_the_engines_and_its_head_classifies(few: probe.Task, 
     model = classify.with_head(minilm, head)
     found = classify.predict(model, model.trace("A dog barked at night"))
     assert f"**{found.best}** | {found.of(found.best):.1%}" in words(app)
-    assert found.best not in words(visit("probes", probe_views="mean")).split("Accuracy by class")[0]
+    assert found.best not in words(visit("probes", probe_views="mean")).split("Right by class")[0]
     app.button(key="probes:close").click().run()
     assert "probability" not in words(app)
 
