@@ -79,7 +79,7 @@ class ScoreExplanation(Shown):
     @cached_property
     def whole_circuit(self) -> Circuit:
         """The shares of all components, with their check. Raises EncoderError as `scores.circuit`."""
-        return circuit(self.source)  # type: ignore[arg-type]
+        return circuit(self.source)
 
     @property
     def circuit(self) -> tuple[Component, ...]:

@@ -6,11 +6,13 @@ Shapes: N texts, W words, E width of a vector.
 from collections import defaultdict
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
+from encoder.scores.components import circuit
 from encoder.scores.kinds import Score, score_of
 from encoder.scores.parts import sentences, words
 from encoder.scores.sides import Side, masked_pool, text_side
@@ -70,12 +72,21 @@ def _strongest(score: Score, value: float) -> tuple[tuple[str, float], ...]:
 @dataclass(frozen=True, eq=False)
 class TwoHits:
     """Two hits of a query. words: (word of the query, its share in the first, in the second); the shares in a text add
-    up to its score. lifts: of each text (word, effect), the strongest first."""
+    up to its score. lifts: of each text (word, effect), the strongest first. scores: what explains each hit."""
 
     first: Ranked
     second: Ranked
     words: tuple[tuple[str, float, float], ...]
     lifts: tuple[tuple[tuple[str, float], ...], tuple[tuple[str, float], ...]]
+    scores: tuple[Score, Score]
+
+    @cached_property
+    def components(self) -> tuple[tuple[str, float, float], ...]:
+        """(head, FFN or other component, its share in the first, in the second), the largest difference first; the
+        shares in a text add up to its score. Raises EncoderError as `scores.circuit`."""
+        one, other = ({part.name: part.share for part in circuit(score, 0).components} for score in self.scores)
+        rows = [(name, one.get(name, 0.0), other.get(name, 0.0)) for name in {**one, **other}]
+        return tuple(sorted(rows, key=lambda row: -abs(row[1] - row[2])))
 
 
 def compare(
@@ -92,11 +103,9 @@ def compare(
         for at, word in enumerate(of_query.words)
     ]
     rows.sort(key=lambda row: row[2] - row[1])
-    one, other = (
-        _strongest(score_of(model, ranking.query, ranking.collection.texts[hit.place], ranking.kind), hit.score)
-        for hit in ranked
-    )
-    return TwoHits(*ranked, tuple(rows), (one, other))
+    one, other = (score_of(model, ranking.query, ranking.collection.texts[hit.place], ranking.kind) for hit in ranked)
+    lifts = _strongest(one, ranked[0].score), _strongest(other, ranked[1].score)
+    return TwoHits(*ranked, tuple(rows), lifts, (one, other))
 
 
 @dataclass(frozen=True)

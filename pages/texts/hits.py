@@ -60,6 +60,24 @@ def two(subject: Subject) -> None:
     for one, lifts in zip((found.first, found.second), found.lifts, strict=True):
         said = "; ".join(f"**{plain(word)}** {effect:+.3f}" for word, effect in lifts)
         st.markdown(f"Rank {one.rank} falls most without: {said}.")
+    part = expander("Heads and FFNs that make the difference", "texts-two-circuit")
+    if part is not None:
+        with part, errors_said(st.info):
+            rows = subject.worked("two-circuit", lambda: found.components, "Compare components", other)
+            _components(found, rows or ())
+
+
+def _components(found: texts.TwoHits, rows: tuple[tuple[str, float, float], ...]) -> None:
+    """The shares of all components in both cosines."""
+    columns = ["Component", f"Rank {found.first.rank}", f"Rank {found.second.rank} ", "Difference"]
+    st.dataframe(
+        pd.DataFrame([(name, one, other, one - other) for name, one, other in rows], columns=columns),
+        hide_index=True,
+        height=260,
+        column_config={name: st.column_config.NumberColumn(format="%+.4f") for name in columns[1:]},
+    )
+    total = sum(one - other for _, one, other in rows)
+    st.caption(f"The differences add up to the difference of the cosines, {number(total, 4)}.")
 
 
 def draw(subject: Subject) -> None:
@@ -69,7 +87,8 @@ def draw(subject: Subject) -> None:
         st.info("Choose texts to rank.")
         return
     model = subject.view.loaded
-    rows = subject.worked("hits", lambda: texts.hit_words(model, ranking), "Leave words out of each hit")
+    labels = subject.labels
+    rows = subject.worked("hits", lambda: texts.hit_words(model, ranking, labels=labels), "Leave words out", labels)
     if rows is None:
         return
     table = [
@@ -79,10 +98,12 @@ def draw(subject: Subject) -> None:
             "Strongest words": "; ".join(f"{word} {effect:+.3f}" for word, effect in row.strongest),
             "Text": ranking.collection.texts[row.ranked.place],
         }
+        | ({"Label": f"{row.label} (false friend)" if row.false_friend else row.label} if labels else {})
         for row in rows
     ]
     with answer.area():
-        answer.draw("Each hit with the three words without which its score falls most.")
+        friends = f" Hits with another label than most: **{sum(row.false_friend for row in rows)}**." if labels else ""
+        answer.draw(f"Each hit with the three words without which its score falls most.{friends}")
     st.dataframe(
         pd.DataFrame(table),
         hide_index=True,

@@ -11,8 +11,9 @@ from encoder.scores import ScoreExplanation
 from pages.core.stores import cache
 from pages.core.words import number, plain
 from pages.state import state
+from pages.texts.listed import marked
 from pages.texts.params import Params
-from pages.texts.subject import Subject, marked
+from pages.texts.subject import Subject
 
 #: Texts of the bundled collection whose random pairs are compared.
 BUNDLED_TEXTS = 400
@@ -30,7 +31,7 @@ def draw(subject: Subject) -> None:
         st.markdown(
             f"{why.kind[0].upper()}{why.kind[1:]} **{number(why.score, 4)}**{rank}{_placed(why)}", width="content"
         )
-        if subject.place is not None and ranking is not None:
+        if subject.place is not None and ranking is not None and subject.given is None:
             _mark(subject, subject.place)
     for name, side in zip(("query", "text"), why.source.sides, strict=True):
         if side.cut_at:
@@ -72,7 +73,7 @@ def draw_compared(subject: Subject) -> None:
     said = [f"*{plain(_brief(subject.query))}* → *{plain(_brief(subject.text))}*"]
     if why.place is not None:
         said.append(f"90% of the random pairs have {number(why.place.low, 2)} to {number(why.place.high, 2)}.")
-    if why.kind == "cosine":
+    if why.kind == "cosine" and subject.given is None:
         usual = _bundled(subject)
         said.append(f"Among random WordNet examples: more than {scores.place(why.score, usual).percentile:.0f}%.")
     if subject.ranking is not None:

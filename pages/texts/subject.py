@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,7 +25,8 @@ AT_ONCE = 200
 @dataclass(frozen=True, eq=False)
 class Subject:
     """A query and a text. ranking: of the collection, None without one; place: of the text in it, None for a text that
-    was typed; own: whether its texts are this session's."""
+    was typed. Of images and sounds, query and text are titles; model: what compares them; given: the inputs; names:
+    theirs in an address; labels: of the collection's texts, where the file has a column of them."""
 
     view: View
     query: str
@@ -33,23 +34,30 @@ class Subject:
     ranking: texts.Ranking | None
     place: int | None
     params: Params
+    model: Any = None
+    given: tuple[Any, Any] | None = None
+    names: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
         """What an explanation depends on."""
-        return (self.view.model, self.query, self.text, self.params.each_word, _digest(self.ranking))
+        names = self.names or (self.query, self.text)
+        return (self.view.model, *names, self.params.each_word, _digest(self.ranking))
 
     @property
     def why(self) -> ScoreExplanation:
         """The explanation, of which nothing but the score is computed yet."""
         found = results.known("texts-why", self.key)
         if found is None:
-            collection = None if self.ranking is None or len(self.ranking.scores) < 2 else self.ranking.collection
+            kind, collection = "auto", None
+            if self.ranking is not None:
+                kind = self.ranking.kind
+                if self.given is None and len(self.ranking.scores) > 1:
+                    collection = self.ranking.collection
+            model, inputs = self.model or self.view.loaded, self.given or (self.query, self.text)
             with TURNS.turn():
-                kind = "auto" if self.ranking is None else self.ranking.kind
-                found = scores.explain_score(
-                    self.view.loaded, self.query, self.text, collection, kind, each_word=self.params.each_word
-                )
+                found = scores.explain_score(model, *inputs, collection, kind, each_word=self.params.each_word)
             results.keep("texts-why", self.key, found)
         return found  # type: ignore[no-any-return]
 
@@ -106,12 +114,6 @@ def _of_texts(collection: Collection) -> str:
     digest = hashlib.sha256("\0".join(collection.texts).encode("utf-8", "replace")).hexdigest()
     results.keep("texts-digest", id(collection), (collection, digest))
     return digest
-
-
-def marked(params: Params, n_texts: int) -> tuple[int, ...]:
-    """The places that the user marked as matches."""
-    given = (part for part in params.matches.split(",") if part.isdecimal())
-    return tuple(sorted({int(part) for part in given if int(part) < n_texts}))
 
 
 def largest_first(values: np.ndarray) -> list[int]:

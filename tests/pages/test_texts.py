@@ -25,7 +25,7 @@ from pages.core.inputs import kept_file
 from pages.core.stores import cache, model_store
 from pages.core.words import number
 from pages.state import former
-from pages.texts import ranked, sources, subject
+from pages.texts import listed, sources, subject
 from tests.pages.apps import assert_well, exported, labels, press, sentences, visit, words, written
 
 LINES = sources.EXAMPLE.splitlines()
@@ -53,7 +53,7 @@ def test_every_text_has_its_rank_and_a_click_selects_it(minilm: encoder.TextEnco
     assert_well(app)
     assert app.query_params["text_place"] == [str(last.place)] or app.query_params["text_place"] == str(last.place)
     assert f"rank **{last.rank}** of {len(LINES)}" in written(app)
-    assert [button.key for button in app.button if button.proto.icon == ranked.SELECTED] == [f"texts:rank:{last.place}"]
+    assert [button.key for button in app.button if button.proto.icon == listed.SELECTED] == [f"texts:rank:{last.place}"]
 
 
 def test_the_command_line_explains_the_same_score(tmp_path: Path, minilm: encoder.TextEncoder):
@@ -139,7 +139,7 @@ def test_an_uploaded_file_has_the_servers_limit_whatever_the_browser_lets_throug
 @pytest.mark.parametrize("name", ["texts.csv", "texts.tsv", "texts.jsonl"])
 def test_a_file_of_any_format_is_searched(name: str):
     lines = {".csv": "id;text\n1;one\n2;two", ".tsv": "id\ttext\n1\tone\n2\ttwo", ".jsonl": '"one"\n{"text": "two"}'}
-    given = sources._read(lines[name[5:]].encode("utf-16"), name)
+    given = sources.read(lines[name[5:]].encode("utf-16"), name)
     assert given.texts == ("one", "two")
     assert not given.n_left_out
 

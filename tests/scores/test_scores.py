@@ -114,7 +114,7 @@ def test_late_interaction_is_a_sum_over_pairs_of_words(minilm: encoder.TextEncod
     assert why.split.labels[0][-1] == "(special tokens)"
     assert isinstance(why.source, MaxSim)
     with pytest.raises(EncoderError, match="cosine"):
-        scores.circuit(why.source)  # type: ignore[arg-type]
+        scores.circuit(why.source)
 
 
 def test_splade_is_a_sum_over_the_vocabulary(twin_pre: encoder.TextEncoder):
