@@ -32,7 +32,9 @@ def run(*, visitors: int = VISITORS, thinking: float = THINKING, actions: int = 
     every = [one for kind in waits.values() for one in kind]
     what = f"{visitors} visitors on Texts, {thinking:g} s of thinking"
     aim = P95_SECONDS.get(visitors)
-    yield Figure("texts", f"{what}: 95th percentile", "", percentile(every, 95), unit="s", target=aim, raw=spread(every))
+    yield Figure(
+        "texts", f"{what}: 95th percentile", "", percentile(every, 95), unit="s", target=aim, raw=spread(every)
+    )
     for name, some in waits.items():
         yield Figure("texts", f"{what}: {name}", "", percentile(some, 95), unit="s", raw=spread(some))
 

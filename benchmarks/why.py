@@ -13,7 +13,7 @@ Correlation: Spearman's, with what the cosine loses when a single word is delete
 embedding it. With `--file`, a run that was stopped goes on: pairs that the file has are not measured again.
 
 `--published N` also compares the integrated Jacobian of `encoder.similarity` with retrivex on N pairs, where that is
-installed. Captum's integrated gradients are a method where Captum is.
+installed. Captum's integrated gradients and the MaxSim map of sentence-transformers are methods where these are.
 
 Shapes: W words of both texts, T tokens, D d_model.
 """
@@ -26,6 +26,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -244,6 +245,17 @@ def captum(pair: Pair) -> np.ndarray:
     return np.concatenate(found)
 
 
+def maxsim_map(pair: Pair) -> np.ndarray:
+    """The map of sentence-transformers' `maxsim_heatmap`, each text as one row of patches: its sum over the other."""
+    from sentence_transformers.multi_vector_encoder.interpretability import maxsim_similarity_map
+
+    tokens = [next(side.outputs(side.everything()))[1][0] for side in pair.score.sides]
+    one, other = (torch.nn.functional.normalize(some, dim=-1) for some in tokens)
+    products = maxsim_similarity_map(one, other, (len(other), 1))[:, 0].double()
+    a, b = pair.score.sides
+    return np.concatenate([of_words(a, products.sum(dim=1)), of_words(b, products.sum(dim=0))])
+
+
 def cosine(pair: Pair, side: int, x: Tensor) -> Tensor:
     """The cosines of vectors before layer 0, [n, T, D], with the other text."""
     model: encoder.TextEncoder = pair.score.sides[side].model
@@ -258,12 +270,15 @@ def of_words(side: Side, tokens: Tensor) -> np.ndarray:
     return np.array([float(tokens[list(part.tokens)].sum()) for part in side.parts])
 
 
+#: Method -> the library that it needs.
+NEEDS: dict[Method, str] = {captum: "captum", maxsim_map: "sentence_transformers"}
 METHODS: dict[str, Method] = {
     "`explain_score`, words left out": left_out,
     "`explain_score`, sums of pairs": split,
     "plain leave-one-out": deleted,
     "integrated Jacobian, sums of pairs": jacobian,
     "Captum, integrated gradients": captum,
+    "MaxSim map of sentence-transformers, summed": maxsim_map,
     "gradient x input": gradient,
     "attention of the last layer": attention,
     "random order": at_random,
@@ -304,7 +319,7 @@ def rows_of(number: int, pair: Pair) -> pd.DataFrame:
     embedding = statistics.median(seconds(partial(whole_cosine, pair)) for _ in range(3))
     losses = deleted(pair)
     for name, method in METHODS.items():
-        if method is captum and find_spec("captum") is None:
+        if method in NEEDS and find_spec(NEEDS[method]) is None:
             continue
         begin = time.perf_counter()
         numbers = method(pair)
@@ -319,6 +334,9 @@ def rows_of(number: int, pair: Pair) -> pd.DataFrame:
 
 def measured(model: encoder.TextEncoder, count: int, file: Path | None) -> pd.DataFrame:
     """The rows of all pairs. file: CSV of pairs that were measured before, to which each new one is added."""
+    for library in NEEDS.values():  # an import is no part of a method's time
+        if find_spec(library) is not None:
+            import_module(library)
     found = [] if file is None or not file.exists() else [pd.read_csv(file)]
     known = set(found[0]["pair"]) if found else set()
     for number, pair in enumerate(pairs(model, count)):

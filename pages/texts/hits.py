@@ -1,5 +1,7 @@
 """Two hits side by side, all hits in one table, and the words that pull everything."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
@@ -16,6 +18,7 @@ from pages.texts.subject import Subject
 
 #: Texts to choose from for the second hit.
 CHOICES = 50
+TABLE_HEIGHT = 260
 
 
 def two(subject: Subject) -> None:
@@ -47,37 +50,30 @@ def two(subject: Subject) -> None:
             f"The selected text gains most by **{plain(higher[0])}** ({higher[1] - higher[2]:+.3f}) and loses most by "
             f"**{plain(lower[0])}** ({lower[1] - lower[2]:+.3f})."
         )
-    columns = ["Word of the query", f"Rank {found.first.rank}", f"Rank {found.second.rank} ", "Difference"]
-    rows = [(word, one, another, one - another) for word, one, another in found.words]
-    st.dataframe(
-        pd.DataFrame(rows, columns=columns),
-        hide_index=True,
-        column_config={name: st.column_config.NumberColumn(format="%+.3f") for name in columns[1:]},
-    )
-    st.caption(
-        f"The columns add up to the two cosines, {number(found.first.score, 4)} and {number(found.second.score, 4)}."
-    )
+    left, right = st.columns(2)
+    with left:
+        _differences("Word of the query", found, found.words)
+    with right, errors_said(st.info):
+        parts = subject.worked("two-components", lambda: found.components, "Compare components", other)
+        if parts is not None:
+            _differences("Head, FFN, other component", found, parts)
     for one, lifts in zip((found.first, found.second), found.lifts, strict=True):
         said = "; ".join(f"**{plain(word)}** {effect:+.3f}" for word, effect in lifts)
         st.markdown(f"Rank {one.rank} falls most without: {said}.")
-    part = expander("Heads and FFNs that make the difference", "texts-two-circuit")
-    if part is not None:
-        with part, errors_said(st.info):
-            rows = subject.worked("two-circuit", lambda: found.components, "Compare components", other)
-            _components(found, rows or ())
 
 
-def _components(found: texts.TwoHits, rows: tuple[tuple[str, float, float], ...]) -> None:
-    """The shares of all components in both cosines."""
-    columns = ["Component", f"Rank {found.first.rank}", f"Rank {found.second.rank} ", "Difference"]
+def _differences(what: str, found: texts.TwoHits, rows: Sequence[tuple[str, float, float]]) -> None:
+    """The shares of words or components in both cosines, which they add up to."""
+    columns = [what, f"Rank {found.first.rank}", f"Rank {found.second.rank} ", "Difference"]
     st.dataframe(
         pd.DataFrame([(name, one, other, one - other) for name, one, other in rows], columns=columns),
         hide_index=True,
-        height=260,
-        column_config={name: st.column_config.NumberColumn(format="%+.4f") for name in columns[1:]},
+        height=TABLE_HEIGHT,
+        column_config={name: st.column_config.NumberColumn(format="%+.3f") for name in columns[1:]},
     )
-    total = sum(one - other for _, one, other in rows)
-    st.caption(f"The differences add up to the difference of the cosines, {number(total, 4)}.")
+    scores = found.first.score, found.second.score
+    one, other, difference = (number(value, 4) for value in (*scores, scores[0] - scores[1]))
+    st.caption(f"The columns add up to {one}, {other} and their difference, {difference}.")
 
 
 def draw(subject: Subject) -> None:

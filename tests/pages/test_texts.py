@@ -17,6 +17,7 @@ from encoder import corpus, search, texts
 from encoder.classify.class_heads import linear_head
 from encoder.cli import main
 from encoder.errors import EncoderError
+from encoder.inputs import digits, spoken_digits
 from encoder.measure import telling
 from encoder.model.classifier import ClassifierConfig
 from encoder.run import ModelSpec
@@ -84,10 +85,36 @@ def test_a_miss_two_hits_and_all_hits_are_the_engines(minilm: encoder.TextEncode
     app = visit("texts", query=QUERY, explain="two", text_place=str(place))
     assert_well(app)
     two = texts.compare(minilm, ranking, place, other)
-    assert app.dataframe[0].value["Difference"].sum() == pytest.approx(two.first.score - two.second.score, abs=1e-5)
+    for table in app.dataframe[:2]:
+        assert table.value["Difference"].sum() == pytest.approx(two.first.score - two.second.score, abs=1e-5)
     app = visit("texts", query=QUERY, explain="hits")
     assert_well(app)
     assert app.dataframe[0].value["Rank"].tolist() == [one.rank for one in ranking.rows[:10]]
+
+
+@pytest.mark.parametrize("model", ["digits-post", "digit-words", "spoken-words"])
+def test_an_image_or_a_sound_is_explained_as_the_engine_does(model: str):
+    loaded = encoder.load(model, device="cpu")
+    takes = "sound" if model == "spoken-words" else "image"
+    app = visit("texts", model=model, tower=takes, explain="pairs")
+    assert_well(app)
+    if takes == "sound":
+        given, other = spoken_digits.examples()["seven"].sound, "a voice says seven"
+    else:
+        given, other = digits.decode(digits.examples()["3"]), "a handwritten three"
+    assert other in ranks(app)[0] or model == "digits-post"
+    if model == "digits-post":
+        best = min(digits.examples(), key=lambda name: -1.0 * (name != "3") * _cosine(loaded, given, name))
+        assert ranks(app)[0].endswith(best)
+        other = digits.decode(digits.examples()[best])
+    score = number(encoder.explain_score(loaded, given, other).score, 4)
+    said = next(element.value for element in app.markdown if element.value.startswith("Sum of all"))
+    assert said.count(f"**{score}**") == 2
+    assert f"why = encoder.explain_score({'model' if model == 'digits-post' else 'pair'}, " in exported(app)
+
+
+def _cosine(model: encoder.ImageEncoder, given: object, name: str) -> float:
+    return encoder.explain_score(model, given, digits.decode(digits.examples()[name])).score
 
 
 def test_places_of_a_long_text_and_the_map(minilm: encoder.TextEncoder):

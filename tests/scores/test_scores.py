@@ -13,6 +13,7 @@ import torch
 import encoder
 from encoder import scores, search
 from encoder.errors import EncoderError
+from encoder.inputs import spoken_digits
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.pooling import LateConfig, SparseConfig
 from encoder.scores import game, parts
@@ -187,6 +188,19 @@ def test_an_image_and_its_caption_have_regions_and_words(digit_words: encoder.Jo
     assert why.source.sides[0].level == "region"
     assert why.circuit[0].name.startswith(("image", "text"))
     assert why.whole_circuit.sum == pytest.approx(why.score, abs=1e-6)
+
+
+def test_a_sound_is_left_out_in_stretches_of_time():
+    model = encoder.load("spoken-words", device="cpu")
+    why = encoder.explain_score(model, spoken_digits.examples()["seven"].sound, "a voice says seven")
+    side = why.source.sides[0]
+    spans = side.layout.spans
+    assert sorted(token for part in side.parts for token in part.tokens) == [
+        token for token, span in enumerate(spans) if span is not None
+    ]
+    for part, following in itertools.pairwise(side.parts):
+        assert max(spans[token].start for token in part.tokens) < min(spans[token].start for token in following.tokens)
+    assert (side.level, why.pairs.sum()) == ("stretch", pytest.approx(why.score, abs=1e-6))
 
 
 def test_no_text_is_refused_and_a_cut_one_says_where(minilm: encoder.TextEncoder):
