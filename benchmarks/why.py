@@ -315,7 +315,7 @@ def interval(rows: pd.DataFrame, column: str) -> str:
         drawn = groups[draw.integers(0, len(groups), (DRAWS, len(groups)))].sum(axis=1)
         total, count = total + drawn[:, 0], count + drawn[:, 1]
     low, high = np.quantile(total / count, [0.025, 0.975])
-    return f"{rows[column].mean():.3f} ({low:.3f} to {high:.3f})"
+    return f"{rows[column].mean():.3f} ({low:.3f}…{high:.3f})"
 
 
 def rows_of(number: int, pair: Pair) -> pd.DataFrame:

@@ -31,15 +31,18 @@ def draw(subject: Subject) -> None:
     if why is None:
         return
     level = {side.level for side in why.source.sides} - {"word"}
-    if level or subject.params.each_word:
+    is_media = subject.given is not None
+    if (level or subject.params.each_word) and not is_media:
         state.bound(st.toggle, Params.each_word, "Each word", help="Of up to 128 words. It takes longer than phrases.")
-    everything = sorted((*why.words_a, *why.words_b), key=lambda one: -one.effect)
+    both = [("the query’s ", one) for one in why.words_a] + [("the text’s ", one) for one in why.words_b]
+    named = sorted(both, key=lambda one: -one[1].effect)[:NAMED]
+    everything = [one for _, one in both]
     with answer.area():
-        strongest = "; ".join(f"**{plain(one.word)}** {_signed(one.effect)}" for one in everything[:NAMED])
+        strongest = "; ".join(f"{of}**{plain(one.word)}** {_signed(one.effect)}" for of, one in named)
         answer.draw(f"Without it, the {why.kind} falls most: {strongest}." if everything else "No word to leave out.")
     limit = max((abs(one.effect) for one in everything), default=1.0)
     sides = (("Query", subject.query, why.words_a), ("Text", subject.text, why.words_b))
-    if subject.given is None:
+    if not is_media:
         texts = [
             f'<p dir="auto"><small>{name}</small> {shaded(text, words, limit, bool(side.cut_at))}</p>'
             for (name, text, words), side in zip(sides, why.source.sides, strict=True)
@@ -49,11 +52,12 @@ def draw(subject: Subject) -> None:
         for column, (name, text, words), at in zip(st.columns(2), sides, (0, 1), strict=True):
             with column:
                 _of_input(subject, at, name, text, words, limit)
+    part = "part" if level else "word"
     note = f" Left out by {' and by '.join(sorted(level))}." if level else ""
     st.caption(
         f"{' '.join(_sums(name, why.score, words) for name, _, words in sides if words)} Teal: the score falls without "
-        "this word; orange: it rises. Measured by running the model without the word, the other words in their places. "
-        f"Words act together, so effects need not add up to the score.{note}"
+        f"this {part}; orange: it rises. Measured by running the model without the {part}, the others in their places. "
+        f"{part.capitalize()}s act together, so effects need not add up to the score.{note}"
     )
 
 
@@ -80,7 +84,7 @@ def _written(words: tuple[WordEffect, ...]) -> tuple[str, tuple[WordEffect, ...]
     text, placed = "", []
     for one in words:
         placed.append(dataclasses.replace(one, start=len(text), end=len(text) + len(one.word)))
-        text += f"{one.word} "
+        text += one.word.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "\N{NON-BREAKING HYPHEN}") + " "
     return text, tuple(placed)
 
 
