@@ -1,5 +1,6 @@
 """Two hits side by side, all hits in one table, and the words that pull everything."""
 
+import textwrap
 from collections.abc import Sequence
 
 import pandas as pd
@@ -19,6 +20,8 @@ from pages.texts.subject import Subject
 #: Texts to choose from for the second hit.
 CHOICES = 50
 TABLE_HEIGHT = 260
+#: Characters of a phrase.
+BRIEF = 32
 
 
 def two(subject: Subject) -> None:
@@ -58,8 +61,13 @@ def two(subject: Subject) -> None:
         if parts is not None:
             _differences("Head, FFN, other component", found, parts)
     for one, lifts in zip((found.first, found.second), found.lifts, strict=True):
-        said = "; ".join(f"**{plain(word)}** {effect:+.3f}" for word, effect in lifts)
+        said = "; ".join(f"**{plain(_short(word))}** {effect:+.3f}" for word, effect in lifts)
         st.markdown(f"Rank {one.rank} falls most without: {said}.")
+
+
+def _short(words: str) -> str:
+    """A word, or the beginning of a phrase or a sentence."""
+    return textwrap.shorten(words, BRIEF, placeholder=" …")
 
 
 def _differences(what: str, found: texts.TwoHits, rows: Sequence[tuple[str, float, float]]) -> None:
@@ -71,7 +79,7 @@ def _differences(what: str, found: texts.TwoHits, rows: Sequence[tuple[str, floa
         height=TABLE_HEIGHT,
         column_config={name: st.column_config.NumberColumn(format="%+.3f") for name in columns[1:]},
     )
-    scores = found.first.score, found.second.score
+    scores = round(found.first.score, 4), round(found.second.score, 4)  # so that what is written adds up
     one, other, difference = (number(value, 4) for value in (*scores, scores[0] - scores[1]))
     st.caption(f"The columns add up to {one}, {other} and their difference, {difference}.")
 
@@ -91,10 +99,10 @@ def draw(subject: Subject) -> None:
         {
             "Rank": row.ranked.rank,
             "Score": row.ranked.score,
-            "Strongest words": "; ".join(f"{word} {effect:+.3f}" for word, effect in row.strongest),
+            **({"Label": f"{row.label} (false friend)" if row.false_friend else row.label} if labels else {}),
+            "Strongest words": "; ".join(f"{_short(word)} {effect:+.3f}" for word, effect in row.strongest),
             "Text": ranking.collection.texts[row.ranked.place],
         }
-        | ({"Label": f"{row.label} (false friend)" if row.false_friend else row.label} if labels else {})
         for row in rows
     ]
     with answer.area():

@@ -132,5 +132,7 @@ def test_the_effect_of_places_is_measured_and_bounded(minilm: encoder.TextEncode
     assert again.effect == pytest.approx(found.effect), "orders are drawn from a seed"
     several = texts.position_sensitivity(minilm, [text, text + " The end is near.", "Too short."])
     assert several.n_texts == 2
+    short = texts.position_sensitivity(minilm, "Order 48213 never arrived.")
+    assert [words for words, _ in short.passages] == ["Order", "48213", "never", "arrived."]
     with pytest.raises(EncoderError, match="3 sentences"):
         texts.position_sensitivity(minilm, "One. Two.")
