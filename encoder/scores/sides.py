@@ -10,6 +10,7 @@ Shapes: n variants, G parts, T tokens, D d_model, E width of a vector.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -25,11 +26,13 @@ from encoder.errors import EncoderError
 from encoder.inputs.layout import Layout, PatchGrid
 from encoder.inputs.sound_layout import SoundLayout
 from encoder.inputs.text import Tokenized, readable
-from encoder.model.device import explain_out_of_memory
+from encoder.model.device import explain_out_of_memory, one_thread
 from encoder.scores.parts import Level, Part, cut_at, parts
 
 #: Tokens that are run at a time.
 TOKENS_AT_ONCE = 1024
+#: Up to so many tokens in all, one thread does less work than several: it leaves a server the other cores.
+SMALL_TOKENS = 512
 #: A picture or a sound is divided into at most so many parts.
 REGIONS = 16
 
@@ -55,6 +58,8 @@ class Side:
     #: The image or sound.
     given: Any = None
     layout: Layout | None = None
+    #: The number of parts that was allowed.
+    most: int = 0
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -99,6 +104,10 @@ class Side:
 
     def outputs_of(self, kept: Tensor) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
         """The same for kept tokens, bool [n, T]."""
+        with one_thread() if int(kept.sum()) <= SMALL_TOKENS else nullcontext():
+            yield from self._batches(kept)
+
+    def _batches(self, kept: Tensor) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
         lengths = kept.sum(dim=1)
         order = torch.argsort(lengths, descending=True, stable=True)
         packs, first = _packs(self.model) and not self.hidden, 0
@@ -165,7 +174,7 @@ def side_of(
     pooled = torch.ones(len(sentence), dtype=torch.bool, device=model.device)
     if before and not model.pools_prompt:
         pooled[: model._prompt_tokens(before)] = False
-    return Side(model, tuple(found), level, x, pooled, sentence, cut_at(sentence), text, before, hidden)
+    return Side(model, tuple(found), level, x, pooled, sentence, cut_at(sentence), text, before, hidden, most=most)
 
 
 def signal_side(model: SignalEncoder, given: Any) -> Side:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -50,15 +50,21 @@ class Subject:
         """The explanation, of which nothing but the score is computed yet."""
         found = results.known("texts-why", self.key)
         if found is None:
-            kind, collection = "auto", None
-            if self.ranking is not None:
-                kind = self.ranking.kind
-                if self.given is None and len(self.ranking.scores) > 1:
-                    collection = self.ranking.collection
+            ranking = self.ranking
+            kind = "auto" if ranking is None else ranking.kind
             model, inputs = self.model or self.view.loaded, self.given or (self.query, self.text)
             with TURNS.turn():
-                found = scores.explain_score(model, *inputs, collection, kind, each_word=self.params.each_word)
+                found = scores.explain_score(
+                    model,
+                    *inputs,
+                    kind=kind,
+                    each_word=self.params.each_word,
+                    like=results.known("texts-like", self.view.model),  # most clicks keep the query
+                )
+            if ranking is not None and self.given is None and kind == "cosine" and len(ranking.scores) > 1:
+                found = replace(found, place=scores.place(found.score, ranking.random))  # drawn once for all texts
             results.keep("texts-why", self.key, found)
+            results.keep("texts-like", self.view.model, found, most=1)
         return found  # type: ignore[no-any-return]
 
     def worked(self, what: str, make: Callable[[], V], doing: str, *more: object) -> V | None:

@@ -55,6 +55,30 @@ def test_a_word_is_left_out_as_padding_is(minilm: encoder.TextEncoder):
     assert max(why.words_a, key=lambda word: word.effect).word == "cat"
 
 
+def test_another_text_of_the_same_query_runs_the_query_once(
+    minilm: encoder.TextEncoder, monkeypatch: pytest.MonkeyPatch
+):
+    first, fresh = encoder.explain_score(minilm, A, B), encoder.explain_score(minilm, A, "A dog ran.")
+    assert first.words_a
+    other = "A dog ran."
+    monkeypatch.setattr(encoder.scores.sides.Side, "outputs_of", _only(other))
+    again = encoder.explain_score(minilm, A, other, like=first)
+    assert again.source.sides[0] is first.source.sides[0]
+    assert again.table()["effect"].tolist() == pytest.approx(fresh.table()["effect"].tolist(), abs=1e-6)
+    assert encoder.explain_score(minilm, other, other, like=first).score == pytest.approx(1, abs=1e-6)
+
+
+def _only(text: str):
+    """`Side.outputs_of` that refuses to run another text."""
+    run = encoder.scores.sides.Side.outputs_of
+
+    def outputs_of(side, kept):
+        assert side.text == text
+        return run(side, kept)
+
+    return outputs_of
+
+
 def test_few_parts_have_the_exact_shapley_value():
     draw = np.random.default_rng(1)
     table = {kept: draw.normal(size=3) for kept in itertools.product([False, True], repeat=5)}
