@@ -50,15 +50,13 @@ def hit_words(
     if labels and not wanted:
         named = [labels[one.place] for one in first]
         wanted = max(named, key=named.count)
-    return tuple(
-        HitWords(
-            one,
-            _strongest(score_of(model, ranking.query, ranking.collection.texts[one.place], ranking.kind), one.score),
-            labels[one.place] if labels else "",
-            bool(labels) and labels[one.place] != wanted,
-        )
-        for one in first
-    )
+    found: list[HitWords] = []
+    score: Score | None = None
+    for one in first:
+        score = score_of(model, ranking.query, ranking.collection.texts[one.place], ranking.kind, like=score)
+        label = labels[one.place] if labels else ""
+        found.append(HitWords(one, _strongest(score, one.score), label, label != wanted))
+    return tuple(found)
 
 
 def _strongest(score: Score, value: float) -> tuple[tuple[str, float], ...]:
@@ -103,7 +101,8 @@ def compare(
         for at, word in enumerate(of_query.words)
     ]
     rows.sort(key=lambda row: row[2] - row[1])
-    one, other = (score_of(model, ranking.query, ranking.collection.texts[hit.place], ranking.kind) for hit in ranked)
+    one = score_of(model, ranking.query, ranking.collection.texts[first], ranking.kind)
+    other = score_of(model, ranking.query, ranking.collection.texts[second], ranking.kind, like=one)
     lifts = _strongest(one, ranked[0].score), _strongest(other, ranked[1].score)
     return TwoHits(*ranked, tuple(rows), lifts, (one, other))
 

@@ -92,7 +92,9 @@ def draw(subject: Subject) -> None:
         return
     model = subject.view.loaded
     labels = subject.labels
-    rows = subject.worked("hits", lambda: texts.hit_words(model, ranking, labels=labels), "Leave words out", labels)
+    rows = subject.worked(
+        "hits", lambda: texts.hit_words(model, ranking, labels=labels), "Leave words out", labels, of_all=True
+    )
     if rows is None:
         return
     table = [

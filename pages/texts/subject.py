@@ -67,14 +67,16 @@ class Subject:
             results.keep("texts-like", self.view.model, found, most=1)
         return found  # type: ignore[no-any-return]
 
-    def worked(self, what: str, make: Callable[[], V], doing: str, *more: object) -> V | None:
-        """A value that takes seconds, computed in one part; None while it is cancelled."""
+    def worked(self, what: str, make: Callable[[], V], doing: str, *more: object, of_all: bool = False) -> V | None:
+        """A value that takes seconds, computed in one part; None while it is cancelled. of_all: whether it is the same
+        for every text that is selected."""
 
         def work() -> long_work.Work[V]:
             yield 0.0, doing
             return make()
 
-        return results.of_work(f"texts-{what}", (*self.key, *more), work, label=doing, own=True)
+        key = (self.view.model, self.query, _digest(self.ranking)) if of_all else self.key
+        return results.of_work(f"texts-{what}", (*key, *more), work, label=doing, own=True)
 
     def of_query(self) -> texts.QueryWords | None:
         """The shares of the query's words in all scores."""
@@ -84,7 +86,7 @@ class Subject:
         found = results.known("texts-query", key)
         if found is None:
             made = self.worked(
-                "query-words", lambda: texts.query_words(self.view.loaded, ranking), "Words of the query"
+                "query-words", lambda: texts.query_words(self.view.loaded, ranking), "Words of the query", of_all=True
             )
             found = None if made is None else results.keep("texts-query", key, made)
         return found
