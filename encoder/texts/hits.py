@@ -55,7 +55,7 @@ def hit_words(
     for one in first:
         score = score_of(model, ranking.query, ranking.collection.texts[one.place], ranking.kind, like=score)
         label = labels[one.place] if labels else ""
-        found.append(HitWords(one, _strongest(score, one.score), label, label != wanted))
+        found.append(HitWords(one, _strongest(score, one.score), label, bool(labels) and label != wanted))
     return tuple(found)
 
 

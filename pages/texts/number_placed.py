@@ -64,7 +64,7 @@ def _placed(why: ScoreExplanation) -> str:
     """More alike than how many random pairs, for the end of the sentence."""
     if why.place is None:
         return ""
-    return f": more alike than **{_share(why.place)}** random pairs of your texts"
+    return f": more alike than {_share(why.place)} random pairs of your texts"
 
 
 def _share(place: Place) -> str:

@@ -82,14 +82,8 @@ class Subject:
         """The shares of the query's words in all scores."""
         if self.ranking is None or self.ranking.kind != "cosine":
             return None
-        ranking, key = self.ranking, (self.view.model, self.query, _digest(self.ranking))
-        found = results.known("texts-query", key)
-        if found is None:
-            made = self.worked(
-                "query-words", lambda: texts.query_words(self.view.loaded, ranking), "Words of the query", of_all=True
-            )
-            found = None if made is None else results.keep("texts-query", key, made)
-        return found
+        model, ranking = self.view.loaded, self.ranking
+        return self.worked("query-words", lambda: texts.query_words(model, ranking), "Words of the query", of_all=True)
 
 
 def ranking_of(view: View, collection: Collection, query: str) -> texts.Ranking | None:
