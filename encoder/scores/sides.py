@@ -78,7 +78,7 @@ class Side:
         return ~np.eye(len(self), dtype=bool)
 
     def over_patches(self, values: np.ndarray) -> np.ndarray | None:
-        """A number for each part [G] -> for each patch of an image [R, C]; None where there is no image."""
+        """A number for each part [G] -> for each patch of an image [R, C]; None of any other input."""
         if not isinstance(self.layout, PatchGrid):
             return None
         tokens = np.zeros(self.x.shape[1])

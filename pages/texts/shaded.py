@@ -112,7 +112,7 @@ def shaded(text: str, words: tuple[WordEffect, ...], limit: float, is_cut: bool 
         at = one.end
     rest = escape(text[at:])
     if is_cut:
-        parts.append('<b class="enc-cut" title="The model reads no further.">✂</b>')
+        parts.append('<b class="enc-cut" title="The text is cut here.">✂</b>')
     return "".join(parts) + (f'<span style="opacity:0.5">{rest}</span>' if rest.strip() else rest)
 
 
