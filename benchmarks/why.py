@@ -356,7 +356,7 @@ def measured(model: encoder.TextEncoder, count: int, file: Path | None) -> pd.Da
 def table(rows: pd.DataFrame) -> str:
     """The table in Markdown, a row for each method."""
     lines = [
-        f"| {rows['pair'].nunique()} pairs | deletion (smaller is better) | insertion (larger is better) | correlation "
+        f"| {rows['pair'].nunique()} pairs | deletion ↓ | insertion ↑ | correlation "
         "| time |",
         "|---|---|---|---|---|",
     ]
