@@ -356,8 +356,7 @@ def measured(model: encoder.TextEncoder, count: int, file: Path | None) -> pd.Da
 def table(rows: pd.DataFrame) -> str:
     """The table in Markdown, a row for each method."""
     lines = [
-        f"| {rows['pair'].nunique()} pairs | deletion ↓ | insertion ↑ | correlation "
-        "| time |",
+        f"| {rows['pair'].nunique()} pairs | deletion ↓ | insertion ↑ | correlation | time |",
         "|---|---|---|---|---|",
     ]
     for name, of_method in rows.groupby("method", sort=False):
