@@ -57,7 +57,7 @@ SECTIONS = {
         Page("predict", "Predict", "edit_square", "Which word, class or caption fits?", uses=NO_HEAD, layers=False,
              edits=None, takes=("text", "image", "sound", "pair")),
         Page("texts", "Texts", "join_inner", "Which texts answer a query, and why were others not found?",
-             uses=("model",), layers=False, takes=TEXT, why="It compares texts."),
+             uses=("model",), layers=False, takes=WITH_MAPS[:3], why="It compares inputs."),
         Page("diagnose", "Diagnose", "difference", "Which fault gives exactly the vectors of your other program?",
              uses=("model",), takes=TEXT, why="It compares vectors of texts.", as_trained=True),
         Page("probes", "Probes", "network_node", "Which layer holds a label?", uses=("model",), takes=TEXT,

@@ -14,7 +14,7 @@ from benchmarks import report, rivals
 from benchmarks.memory import ROOT
 from benchmarks.report import Figure
 
-PARTS = ("engine", "similarity", "search", "corpus", "browser", "media", "load", "jobs", "rooms", "families")
+PARTS = ("engine", "similarity", "search", "corpus", "browser", "media", "load", "texts", "jobs", "rooms", "families")
 MINILM_LENGTHS, ROTARY_LENGTHS = (16, 64, 128, 256, 512), (2048, 8192)
 QUICK_LENGTHS, QUICK_LONG = (16, 64, 128), (2048,)
 
@@ -93,6 +93,10 @@ def part(name: str, options: argparse.Namespace) -> Iterator[Figure]:
         from benchmarks import rooms
 
         return rooms.run(followers=6, many=0, changes=4) if options.quick else rooms.run()
+    if name == "texts":
+        from benchmarks import texts
+
+        return texts.run(visitors=5, thinking=2.0, actions=3) if options.quick else texts.run()
     from benchmarks import load
 
     return load.run(visitors=5, thinking=2.0, actions=3) if options.quick else load.run()

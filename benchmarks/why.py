@@ -13,7 +13,7 @@ Correlation: Spearman's, with what the cosine loses when a single word is delete
 embedding it. With `--file`, a run that was stopped goes on: pairs that the file has are not measured again.
 
 `--published N` also compares the integrated Jacobian of `encoder.similarity` with retrivex on N pairs, where that is
-installed. Captum's integrated gradients are a method where Captum is.
+installed. Captum's integrated gradients and the MaxSim map of sentence-transformers are methods where these are.
 
 Shapes: W words of both texts, T tokens, D d_model.
 """
@@ -24,8 +24,9 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -119,6 +120,8 @@ class Pair:
     #: "WordNet" or "tickets", and the name of what several pairs share.
     kind: str
     group: str
+    #: Texts that were embedded, with their unit vectors: curves of all methods share many.
+    known: dict[str, Tensor] = field(default_factory=dict)
 
     def cosines(self, kept: np.ndarray) -> np.ndarray:
         """kept bool [n, W] -> the cosines [n] of the texts with these words only."""
@@ -128,8 +131,11 @@ class Pair:
             for words, rows in zip(self.words, (kept[:, :n_a], kept[:, n_a:]), strict=True)
         ]
         model: encoder.TextEncoder = self.score.sides[0].model
-        vectors = torch.nn.functional.normalize(model.embed([*texts[0], *texts[1]]).double(), dim=-1)
-        found: np.ndarray = (vectors[: len(kept)] * vectors[len(kept) :]).sum(dim=-1).numpy()
+        new = [text for text in dict.fromkeys(texts[0] + texts[1]) if text not in self.known]
+        vectors = torch.nn.functional.normalize(model.embed(new).double(), dim=-1) if new else ()
+        self.known.update(zip(new, vectors, strict=True))
+        one, other = (torch.stack([self.known[text] for text in some]) for some in texts)
+        found: np.ndarray = (one * other).sum(dim=-1).numpy()
         return found
 
 
@@ -244,6 +250,17 @@ def captum(pair: Pair) -> np.ndarray:
     return np.concatenate(found)
 
 
+def maxsim_map(pair: Pair) -> np.ndarray:
+    """The map of sentence-transformers' `maxsim_heatmap`, each text as one row of patches: its sum over the other."""
+    from sentence_transformers.multi_vector_encoder.interpretability import maxsim_similarity_map
+
+    tokens = [next(side.outputs(side.everything()))[1][0] for side in pair.score.sides]
+    one, other = (torch.nn.functional.normalize(some, dim=-1) for some in tokens)
+    products = maxsim_similarity_map(one, other, (len(other), 1))[:, 0].double()
+    a, b = pair.score.sides
+    return np.concatenate([of_words(a, products.sum(dim=1)), of_words(b, products.sum(dim=0))])
+
+
 def cosine(pair: Pair, side: int, x: Tensor) -> Tensor:
     """The cosines of vectors before layer 0, [n, T, D], with the other text."""
     model: encoder.TextEncoder = pair.score.sides[side].model
@@ -258,12 +275,15 @@ def of_words(side: Side, tokens: Tensor) -> np.ndarray:
     return np.array([float(tokens[list(part.tokens)].sum()) for part in side.parts])
 
 
+#: Method -> the library that it needs.
+NEEDS: dict[Method, str] = {captum: "captum", maxsim_map: "sentence_transformers"}
 METHODS: dict[str, Method] = {
     "`explain_score`, words left out": left_out,
     "`explain_score`, sums of pairs": split,
     "plain leave-one-out": deleted,
     "integrated Jacobian, sums of pairs": jacobian,
     "Captum, integrated gradients": captum,
+    "MaxSim map of sentence-transformers, summed": maxsim_map,
     "gradient x input": gradient,
     "attention of the last layer": attention,
     "random order": at_random,
@@ -295,19 +315,20 @@ def interval(rows: pd.DataFrame, column: str) -> str:
         drawn = groups[draw.integers(0, len(groups), (DRAWS, len(groups)))].sum(axis=1)
         total, count = total + drawn[:, 0], count + drawn[:, 1]
     low, high = np.quantile(total / count, [0.025, 0.975])
-    return f"{rows[column].mean():.3f} ({low:.3f} to {high:.3f})"
+    return f"{rows[column].mean():.3f} ({low:.3f}…{high:.3f})"
 
 
 def rows_of(number: int, pair: Pair) -> pd.DataFrame:
     """A row for each method that is installed: pair, kind, group, method, deletion, insertion, correlation, time."""
     found: list[dict[str, object]] = []
-    embedding = statistics.median(seconds(partial(whole_cosine, pair)) for _ in range(3))
+    embedding = statistics.median(seconds(partial(whole_cosine, replace(pair, known={}))) for _ in range(3))
     losses = deleted(pair)
     for name, method in METHODS.items():
-        if method is captum and find_spec("captum") is None:
+        if method in NEEDS and find_spec(NEEDS[method]) is None:
             continue
+        fresh = replace(pair, known={})
         begin = time.perf_counter()
-        numbers = method(pair)
+        numbers = method(fresh)
         taken = time.perf_counter() - begin
         deletion, insertion = areas(pair, numbers)
         correlation = np.nan_to_num(spearmanr(numbers, losses).statistic)
@@ -319,6 +340,9 @@ def rows_of(number: int, pair: Pair) -> pd.DataFrame:
 
 def measured(model: encoder.TextEncoder, count: int, file: Path | None) -> pd.DataFrame:
     """The rows of all pairs. file: CSV of pairs that were measured before, to which each new one is added."""
+    for library in NEEDS.values():  # an import is no part of a method's time
+        if find_spec(library) is not None:
+            import_module(library)
     found = [] if file is None or not file.exists() else [pd.read_csv(file)]
     known = set(found[0]["pair"]) if found else set()
     for number, pair in enumerate(pairs(model, count)):
@@ -332,8 +356,7 @@ def measured(model: encoder.TextEncoder, count: int, file: Path | None) -> pd.Da
 def table(rows: pd.DataFrame) -> str:
     """The table in Markdown, a row for each method."""
     lines = [
-        f"| {rows['pair'].nunique()} pairs | deletion (smaller is better) | insertion (larger is better) | correlation "
-        "| time |",
+        f"| {rows['pair'].nunique()} pairs | deletion ↓ | insertion ↑ | correlation | time |",
         "|---|---|---|---|---|",
     ]
     for name, of_method in rows.groupby("method", sort=False):

@@ -91,13 +91,15 @@ def similarity_heatmap(
     column_labels: Sequence[str],
     *,
     title: str = "part of the cosine",
+    axes: tuple[str, str] = ("sentence A", "sentence B"),
     limit: float | None = None,
     selected: tuple[int | None, int | None] | None = None,
 ) -> go.Figure:
     """A number for each pair of tokens: teal adds to the similarity, orange takes from it.
 
-    matrix [R, C]; row_labels [R], column_labels [C]: the tokens; title: of the colour bar; limit: the number that gets
-    the full colour, by default the largest; selected: (row, column), either may be None: framed.
+    matrix [R, C]; row_labels [R], column_labels [C]: the tokens; title: of the colour bar; axes: titles of the
+    axes, down and across; limit: the number that gets the full colour, by default the largest; selected: (row, column),
+    framed, either may be None.
 
     Raises ValueError for shapes or labels that do not fit.
     """
@@ -106,8 +108,8 @@ def similarity_heatmap(
     rows = check_labels(row_labels, n_rows, "row_labels")
     columns = check_labels(column_labels, n_columns, "column_labels")
     limit = symmetric_limit(values) if limit is None else float(limit)
-    across = token_axis(columns, 0, n_columns, title="sentence B")
-    down = token_axis(rows, 0, n_rows, title="sentence A", downwards=True)
+    across = token_axis(columns, 0, n_columns, title=axes[1])
+    down = token_axis(rows, 0, n_rows, title=axes[0], downwards=True)
     if max(values.shape) <= SQUARE_UP_TO:
         across, down = across | SQUARE_ACROSS, down | SQUARE_DOWN
     row, column = selected or (None, None)

@@ -105,30 +105,42 @@ class Problems:
 class Reading:
     """The texts in their order; problems: a sentence for each of the first rows that were left out; n_left_out: of all.
 
-    n_blank: rows without a text, which are neither texts nor problems.
+    n_blank: rows without a text, which are neither texts nor problems; labels: one for each text, "" where it is empty,
+    where a column of them was wanted and is there.
     """
 
     texts: tuple[str, ...]
     problems: tuple[str, ...] = ()
     n_left_out: int = 0
     n_blank: int = 0
+    labels: tuple[str, ...] = ()
 
 
-def read_texts(given: Given, name: str = "", limits: Limits | None = None, *, text: str | None = None) -> Reading:
-    """The texts only. Arguments and errors are those of `read`; EncoderError, too, where there is no text at all."""
+def read_texts(
+    given: Given,
+    name: str = "",
+    limits: Limits | None = None,
+    *,
+    text: str | None = None,
+    labels: Sequence[str] = (),
+) -> Reading:
+    """The texts. labels: names of a column, of which the table may have one; the other arguments and errors are those
+    of `read`; EncoderError, too, where there is no text at all."""
     texts: list[str] = []
+    found: list[str] = []
     problems, n_blank = Problems(), 0
-    for row in read(given, name, text=text, limits=limits or Limits()):
+    for row in read(given, name, text=text, optional=(labels,) if labels else (), limits=limits or Limits()):
         if isinstance(row, BrokenRow):
             problems.add(str(row))
         elif row.text:
             texts.append(row.text)
+            found += [one or "" for one in row.labels]
         else:
             n_blank += 1
     if not texts:
         why = f" {problems.named[0]}" if problems.named else ""
         raise EncoderError(f"{name_of(given, name)} holds no text.{why} Choose another file.")
-    return Reading(tuple(texts), tuple(problems.named), problems.total, n_blank)
+    return Reading(tuple(texts), tuple(problems.named), problems.total, n_blank, tuple(found) if any(found) else ())
 
 
 def read(

@@ -28,7 +28,7 @@ from encoder.encoders.named import NamedEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.gradients.direct import DirectEffect, direct_effect
-from encoder.scores.kinds import Cosine
+from encoder.scores.kinds import Cosine, Score
 from encoder.scores.sides import Side, masked_pool
 from encoder.trace.trace import Trace
 
@@ -71,7 +71,7 @@ class Circuit:
         return float(np.corrcoef(pairs.T)[0, 1])
 
 
-def circuit(score: Cosine, checked: int = CHECKED) -> Circuit:
+def circuit(score: Score, checked: int = CHECKED) -> Circuit:
     """The shares of all components, the `checked` largest ones measured by switching them off.
 
     Raises EncoderError for another score than a cosine, and for models whose parts do not add up (`direct_effect`).

@@ -79,7 +79,7 @@ class ScoreExplanation(Shown):
     @cached_property
     def whole_circuit(self) -> Circuit:
         """The shares of all components, with their check. Raises EncoderError as `scores.circuit`."""
-        return circuit(self.source)  # type: ignore[arg-type]
+        return circuit(self.source)
 
     @property
     def circuit(self) -> tuple[Component, ...]:
@@ -115,6 +115,7 @@ def explain_score(
     kind: str = "auto",
     prompts: tuple[str | None, str | None] = (None, None),
     each_word: bool = False,
+    like: ScoreExplanation | None = None,
 ) -> ScoreExplanation:
     """Why two inputs have their score: two texts, two images or sounds, or one of each for a JointEncoder.
 
@@ -135,9 +136,11 @@ def explain_score(
     128, which takes the longer the longer both texts are. What is longer than the model accepts is cut, as `embed`
     does, and `source.sides[0].cut_at` has the words at which.
 
+    like: an explanation of the same a with another b, whose runs of a are used again.
+
     Raises EncoderError for inputs that the model does not compare, and for a kind that it lacks.
     """
-    source = score_of(model, a, b, kind, prompts, each_word)
+    source = score_of(model, a, b, kind, prompts, each_word, None if like is None else like.source)
     score = source.value()
     placed = None
     if collection is not None and isinstance(source, Cosine):

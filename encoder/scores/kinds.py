@@ -87,6 +87,21 @@ class Cosine(Score):
         self._vectors = tuple(self.vectors(side, self.sides[side].everything())[0] for side in (0, 1))
         self._values: dict[int, Values] = {}
 
+    def with_text(self, other: Side) -> Cosine:
+        """The score of the first side and another text. What was computed of the first side is used again."""
+        found = Cosine.__new__(Cosine)
+        found.sides = (self.sides[0], other)
+        found._known = (self._known[0], {})
+        found._vectors = (self._vectors[0], found.vectors(1, other.everything())[0])
+        found._values = {side: values for side, values in self._values.items() if side == 0}
+        return found
+
+    def begins_with(self, model: TextEncoder, text: str, prompt: str, most: int) -> bool:
+        """Whether the first side is this text, read in this way."""
+        side = self.sides[0]
+        is_same = side.sentence is not None and side.model.encoder is model.encoder
+        return is_same and (side.text, side.prompt, side.most) == (text, prompt, most)
+
     def unit_vector(self, side: int) -> np.ndarray:
         """The whole side's unit vector [E], float64."""
         return self._vectors[side]
@@ -96,7 +111,8 @@ class Cosine(Score):
         own, known = self.sides[side], self._known[side]
         names = [row.tobytes() for row in keep]
         new = [row for name, row in dict(zip(names, keep, strict=True)).items() if name not in known]
-        for rows, output, kept in own.outputs(np.array(new, dtype=bool).reshape(len(new), len(own))):
+        masks = np.array(new, dtype=bool).reshape(len(new), len(own))
+        for rows, output, kept in own.outputs(masks) if new else ():
             unit = torch.nn.functional.normalize(masked_pool(own, output, kept), dim=-1).cpu().numpy()
             known.update((new[row].tobytes(), vector) for row, vector in zip(rows, unit, strict=True))
         found = np.array([known[name] for name in names])
@@ -297,10 +313,11 @@ def score_of(
     kind: str = "auto",
     prompts: tuple[str | None, str | None] = (None, None),
     each_word: bool = False,
+    like: Score | None = None,
 ) -> Score:
     """The score that a checkpoint is made for, of two inputs. For one with sides, a is a query and b a document.
 
-    kind: "auto", or "cosine", "MaxSim", "SPLADE", "cross-encoder"; each_word: as of `explain_score`. Raises
+    kind: "auto", or "cosine", "MaxSim", "SPLADE", "cross-encoder"; each_word, like: as of `explain_score`. Raises
     EncoderError for a kind that the model lacks.
     """
     if isinstance(model, JointEncoder):
@@ -323,12 +340,12 @@ def score_of(
         raise EncoderError(f"{text.name} gives no score of the kind {quoted(kind)}: choose one of {', '.join(kinds)}.")
     _check_form(text, kind)
     if kind == "cosine":
-        readers = (text.searching(role) for role in ("query", "document"))
-        one, other = (
-            text_side(reader, given, _most(reader, given, each_word), prompt)
-            for reader, given, prompt in zip(readers, (a, b), prompts, strict=True)
-        )
-        return Cosine(one, other)
+        query, document = (text.searching(role) for role in ("query", "document"))
+        other = text_side(document, b, _most(document, b, each_word), prompts[1])
+        most = _most(query, a, each_word)
+        if isinstance(like, Cosine) and like.begins_with(query, a, query.prompt(prompts[0]), most):
+            return like.with_text(other)
+        return Cosine(text_side(query, a, most, prompts[0]), other)
     most = min(_most(text, one, each_word) for one in (a, b))
     made: dict[str, Any] = {"MaxSim": MaxSim, "SPLADE": Sparse, "cross-encoder": CrossEncoder}
     score: Score = made[kind](text, a, b, most)

@@ -10,6 +10,7 @@ Shapes: n variants, G parts, T tokens, D d_model, E width of a vector.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -22,14 +23,16 @@ from encoder.encoders.named import NamedEncoder
 from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
-from encoder.inputs.layout import PatchGrid
+from encoder.inputs.layout import Layout, PatchGrid
+from encoder.inputs.sound_layout import SoundLayout
 from encoder.inputs.text import Tokenized, readable
-from encoder.model.device import explain_out_of_memory
+from encoder.model.device import explain_out_of_memory, one_thread
 from encoder.scores.parts import Level, Part, cut_at, parts
-from encoder.trace.trace import Trace
 
 #: Tokens that are run at a time.
 TOKENS_AT_ONCE = 1024
+#: Up to so many tokens in all, one thread does less work than several: it leaves a server the other cores.
+SMALL_TOKENS = 512
 #: A picture or a sound is divided into at most so many parts.
 REGIONS = 16
 
@@ -54,6 +57,9 @@ class Side:
     hidden: int = 0
     #: The image or sound.
     given: Any = None
+    layout: Layout | None = None
+    #: The number of parts that was allowed.
+    most: int = 0
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -70,6 +76,16 @@ class Side:
     def without_each(self) -> np.ndarray:
         """The masks that leave out one part each: [G, G]."""
         return ~np.eye(len(self), dtype=bool)
+
+    def over_patches(self, values: np.ndarray) -> np.ndarray | None:
+        """A number for each part [G] -> for each patch of an image [R, C]; None of any other input."""
+        if not isinstance(self.layout, PatchGrid):
+            return None
+        tokens = np.zeros(self.x.shape[1])
+        for part, value in zip(self.parts, values, strict=True):
+            tokens[list(part.tokens)] = value
+        found: np.ndarray = tokens[list(self.layout.patches)].reshape(self.layout.rows, self.layout.columns)
+        return found
 
     def kept_tokens(self, keep: np.ndarray) -> Tensor:
         """keep [n, G] -> bool [n, T]."""
@@ -88,6 +104,10 @@ class Side:
 
     def outputs_of(self, kept: Tensor) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
         """The same for kept tokens, bool [n, T]."""
+        with one_thread() if int(kept.sum()) <= SMALL_TOKENS else nullcontext():
+            yield from self._batches(kept)
+
+    def _batches(self, kept: Tensor) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
         lengths = kept.sum(dim=1)
         order = torch.argsort(lengths, descending=True, stable=True)
         packs, first = _packs(self.model) and not self.hidden, 0
@@ -154,7 +174,7 @@ def side_of(
     pooled = torch.ones(len(sentence), dtype=torch.bool, device=model.device)
     if before and not model.pools_prompt:
         pooled[: model._prompt_tokens(before)] = False
-    return Side(model, tuple(found), level, x, pooled, sentence, cut_at(sentence), text, before, hidden)
+    return Side(model, tuple(found), level, x, pooled, sentence, cut_at(sentence), text, before, hidden, most=most)
 
 
 def signal_side(model: SignalEncoder, given: Any) -> Side:
@@ -165,17 +185,23 @@ def signal_side(model: SignalEncoder, given: Any) -> Side:
     prepared = model.prepare(given).unsqueeze(0).to(device=model.device, dtype=model.encoder.dtype)
     with torch.no_grad():
         x = model.encoder.embedding(prepared, None, None)
-    found, level = _regions(model.trace(given))
-    return Side(model, tuple(found), level, x, torch.ones(x.shape[1], dtype=torch.bool, device=x.device), given=given)
+    layout = model.trace(given).layout
+    found, level = (_blocks(layout), "region") if isinstance(layout, PatchGrid) else (_stretches(layout), "stretch")  # type: ignore[arg-type]
+    pooled = torch.ones(x.shape[1], dtype=torch.bool, device=x.device)
+    return Side(model, tuple(found), level, x, pooled, given=given, layout=layout)
 
 
-def _regions(trace: Trace) -> tuple[list[Part], str]:
-    if isinstance(trace.layout, PatchGrid):
-        return _blocks(trace.layout), "region"
-    own = [token for token, special in enumerate(trace.layout.special) if not special] if trace.layout else []
-    cuts = np.linspace(0, len(own), min(REGIONS, len(own)) + 1).round().astype(int) + (own[0] if own else 0)
-    spans = zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
-    return [Part(f"part {at + 1}", tuple(range(*span)), span) for at, span in enumerate(spans)], "stretch"
+def _stretches(layout: SoundLayout) -> list[Part]:
+    """Parts of a sound, one after another: all tokens that begin in a stretch of time, whatever their band."""
+    own = [(token, span) for token, span in enumerate(layout.spans) if span is not None]
+    starts = sorted({span.start for _, span in own})
+    groups = [group.tolist() for group in np.array_split(starts, min(REGIONS, len(starts)))]
+    ends = [*(group[0] for group in groups[1:]), max(span.end for _, span in own)]
+    found = []
+    for group, end in zip(groups, ends, strict=True):
+        tokens = tuple(token for token, span in own if group[0] <= span.start <= group[-1])
+        found.append(Part(f"{group[0]:.2f}-{end:.2f} s", tokens, (tokens[0], tokens[-1] + 1)))
+    return found
 
 
 def _blocks(grid: PatchGrid) -> list[Part]:

@@ -16,6 +16,7 @@ from encoder.search.collection import (
     Collection,
     embed,
     embed_gradually,
+    embed_signals,
     from_files,
     nearest,
     to_parquet,
@@ -23,8 +24,8 @@ from encoder.search.collection import (
 )
 
 __all__ = [
-    "BATCH", "FORMATS", "Collection", "Limits", "Reading", "embed", "embed_gradually", "from_files", "nearest",
-    "read_texts", "to_parquet", "to_safetensors",
+    "BATCH", "FORMATS", "Collection", "Limits", "Reading", "embed", "embed_gradually", "embed_signals", "from_files",
+    "nearest", "read_texts", "to_parquet", "to_safetensors",
 ]  # fmt: skip
 
 

@@ -7,12 +7,14 @@ import hashlib
 import io
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save
 
+from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, quoted
 from encoder.inputs.json_file import safetensors_texts
@@ -131,6 +133,12 @@ def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, 
 
 
 embed = gradual.at_once(embed_gradually, "embed")
+
+
+def embed_signals(model: SignalEncoder, inputs: Sequence[Any], names: Sequence[str]) -> Collection:
+    """Images or sounds with their vectors. names: for each, what the collection has in place of a text."""
+    vectors = model.embed(inputs).cpu().float().numpy()
+    return Collection(tuple(names), _directions(vectors, range(len(names))), model.name)
 
 
 def _is_cut(model: TextEncoder, text: str) -> bool:

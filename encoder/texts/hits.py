@@ -6,11 +6,13 @@ Shapes: N texts, W words, E width of a vector.
 from collections import defaultdict
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
+from encoder.scores.components import circuit
 from encoder.scores.kinds import Score, score_of
 from encoder.scores.parts import sentences, words
 from encoder.scores.sides import Side, masked_pool, text_side
@@ -48,15 +50,13 @@ def hit_words(
     if labels and not wanted:
         named = [labels[one.place] for one in first]
         wanted = max(named, key=named.count)
-    return tuple(
-        HitWords(
-            one,
-            _strongest(score_of(model, ranking.query, ranking.collection.texts[one.place], ranking.kind), one.score),
-            labels[one.place] if labels else "",
-            bool(labels) and labels[one.place] != wanted,
-        )
-        for one in first
-    )
+    found: list[HitWords] = []
+    score: Score | None = None
+    for one in first:
+        score = score_of(model, ranking.query, ranking.collection.texts[one.place], ranking.kind, like=score)
+        label = labels[one.place] if labels else ""
+        found.append(HitWords(one, _strongest(score, one.score), label, bool(labels) and label != wanted))
+    return tuple(found)
 
 
 def _strongest(score: Score, value: float) -> tuple[tuple[str, float], ...]:
@@ -70,12 +70,21 @@ def _strongest(score: Score, value: float) -> tuple[tuple[str, float], ...]:
 @dataclass(frozen=True, eq=False)
 class TwoHits:
     """Two hits of a query. words: (word of the query, its share in the first, in the second); the shares in a text add
-    up to its score. lifts: of each text (word, effect), the strongest first."""
+    up to its score. lifts: of each text (word, effect), the strongest first. scores: what explains each hit."""
 
     first: Ranked
     second: Ranked
     words: tuple[tuple[str, float, float], ...]
     lifts: tuple[tuple[tuple[str, float], ...], tuple[tuple[str, float], ...]]
+    scores: tuple[Score, Score]
+
+    @cached_property
+    def components(self) -> tuple[tuple[str, float, float], ...]:
+        """(head, FFN or other component, its share in the first, in the second), the largest difference first; the
+        shares in a text add up to its score. Raises EncoderError as `scores.circuit`."""
+        one, other = ({part.name: part.share for part in circuit(score, 0).components} for score in self.scores)
+        rows = [(name, one.get(name, 0.0), other.get(name, 0.0)) for name in {**one, **other}]
+        return tuple(sorted(rows, key=lambda row: -abs(row[1] - row[2])))
 
 
 def compare(
@@ -92,11 +101,10 @@ def compare(
         for at, word in enumerate(of_query.words)
     ]
     rows.sort(key=lambda row: row[2] - row[1])
-    one, other = (
-        _strongest(score_of(model, ranking.query, ranking.collection.texts[hit.place], ranking.kind), hit.score)
-        for hit in ranked
-    )
-    return TwoHits(*ranked, tuple(rows), (one, other))
+    one = score_of(model, ranking.query, ranking.collection.texts[first], ranking.kind)
+    other = score_of(model, ranking.query, ranking.collection.texts[second], ranking.kind, like=one)
+    lifts = _strongest(one, ranked[0].score), _strongest(other, ranked[1].score)
+    return TwoHits(*ranked, tuple(rows), lifts, (one, other))
 
 
 @dataclass(frozen=True)

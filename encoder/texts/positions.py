@@ -19,7 +19,7 @@ import pandas as pd
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.model.shown import Shown
-from encoder.scores.parts import Part, cut_at, sentences
+from encoder.scores.parts import Part, cut_at, parts, sentences
 from encoder.scores.sides import masked_pool, side_of
 from encoder.trace import gradual
 
@@ -79,6 +79,8 @@ def position_sensitivity_gradually(
     for done, text in enumerate(given):
         sentence = model.tokenize(text, max_tokens=model.max_embed_tokens)
         found = _passages(sentences(sentence))
+        if len(found) < 3 and len(given) == 1:  # phrases or words of a short text
+            found = parts(sentence, MOST_PASSAGES)[0]
         if len(found) >= 3:
             labels = [text[slice(*part.span)] for part in found]
             n_texts, cut = n_texts + 1, cut_at(sentence)
@@ -91,15 +93,15 @@ def position_sensitivity_gradually(
                 points.append(np.stack([middle, effects]))
                 yield (done + (order + 1) / orders) / len(given)
     if not points:
-        raise EncoderError("The effect of places needs a text of at least 3 sentences: add some.")
+        raise EncoderError("The effect of places needs a text of at least 3 sentences, or 3 words: add some.")
     return _result(points, draw, passages if len(given) == 1 else (), n_texts, cut if len(given) == 1 else "")
 
 
 position_sensitivity = gradual.at_once(position_sensitivity_gradually, "position_sensitivity")
 position_sensitivity.__doc__ = """How much each place of a text, or of several texts, counts in its vector.
 
-A passage is a sentence, or neighbouring ones: a text has at most MOST_PASSAGES. Texts of fewer than 3 sentences are
-left out. Raises EncoderError where no text has 3."""
+A passage is a sentence, or neighbouring ones: a text has at most MOST_PASSAGES. Of fewer than 3 sentences, a single
+text is divided into phrases or words, and several texts are left out. Raises EncoderError where nothing has 3."""
 
 
 def _passages(found: list[Part]) -> list[Part]:

@@ -9,10 +9,12 @@ Shapes: N texts, W words of the query, E width of a vector.
 from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.model.shown import Shown
@@ -33,9 +35,12 @@ class Ranked:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ranking(Shown):
-    """All texts of a collection with their scores for a query. scores float64 [N], in the collection's order."""
+    """All texts of a collection with their scores for a query. scores float64 [N], in the collection's order.
 
-    query: str
+    query: a text; an image or a sound where captions, images or sounds are ranked.
+    """
+
+    query: Any
     collection: Collection
     scores: np.ndarray
     kind: str
@@ -79,19 +84,20 @@ class Ranking(Shown):
         return pd.DataFrame(rows).assign(text=[self.collection.texts[one.place] for one in self.rows])
 
 
-def rank_gradually(
-    model: TextEncoder, query: str, collection: Collection, kind: str = "auto"
-) -> Generator[int, None, Ranking]:
+def rank_gradually(model: Any, query: Any, collection: Collection, kind: str = "auto") -> Generator[int, None, Ranking]:
     """The score of every text: yields how many are scored, returns the ranking. kind: as of `explain_score`; a cosine
     uses the collection's vectors, any other score runs each text with the query.
 
-    Raises EncoderError for a collection of another model, and for a query without a direction.
+    For an image or a sound as the query, the collection has captions (of a JointEncoder's `text`), or inputs of the
+    same kind (`search.embed_signals`). Raises EncoderError for a collection of another model, and for a query without a
+    direction.
     """
-    kind = kinds_of(model)[0] if kind == "auto" else kind
+    if kind == "auto":
+        kind = kinds_of(model)[0] if isinstance(model, TextEncoder) else "cosine"
     if kind == "cosine":
-        if collection.model != model.name:
+        if collection.model != (model.text if isinstance(model, JointEncoder) else model).name:
             raise EncoderError(f"{collection.model} made these vectors: open it, or embed the texts again.")
-        vector = collection.direction(model.searching("query").embed(query)[0].cpu().float().numpy())
+        vector = collection.direction(_vector(model, query))
         scores = collection.vectors.astype(np.float64) @ vector.astype(np.float64)
     else:
         scores = np.empty(len(collection))
@@ -102,6 +108,13 @@ def rank_gradually(
 
 
 rank = gradual.at_once(rank_gradually, "rank")
+
+
+def _vector(model: Any, query: Any) -> np.ndarray:
+    """The vector [E] of a query."""
+    found = model.searching("query").embed(query) if isinstance(model, TextEncoder) else model.embed([query])
+    vector: np.ndarray = found[0].cpu().float().numpy()
+    return vector
 
 
 @dataclass(frozen=True, eq=False)

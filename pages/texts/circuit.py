@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from encoder.export import why as export
+from pages.core.stores import input_kinds
 from pages.core.view import ViewParams, selection
 from pages.core.widgets import answer
 from pages.core.words import number, references
@@ -51,13 +52,14 @@ def draw(subject: Subject) -> None:
     heads = [one for one in found.components if one.head is not None][:OPENED]
     with st.container(horizontal=True, key="texts-heads"):
         for one in heads:
-            for what, text in (("query", subject.query), ("text", subject.text)):
-                st.button(
-                    f"{one.name} on the {what}",
-                    key=f"texts:head:{one.name}:{what}",
-                    type="tertiary",
-                    on_click=partial(_open, text, one.layer or 0, one.head or 0),
-                )
+            for at, what in enumerate(("query", "text")):
+                if _has(subject, at, one.name):
+                    st.button(
+                        f"{one.name} on the {what}",
+                        key=f"texts:head:{one.name}:{what}",
+                        type="tertiary",
+                        on_click=partial(_open, subject, at, one.layer or 0, one.head or 0),
+                    )
     references.caption(
         "Every norm is fixed at this run’s mean and deviation, so the vectors are sums of what components write (Elhage"
         " et al. 2021). A share is the mean over both texts. Measured: the component is off in one text at a time, and "
@@ -65,8 +67,19 @@ def draw(subject: Subject) -> None:
     )
 
 
-def _open(text: str, layer: int, head: int) -> None:
-    """Let “Heads” open with a text and a head. For callbacks."""
-    state.put_all({ViewParams.text: text, ViewParams.pair: "", ViewParams.layer: layer, ViewParams.head: head})
+def _has(subject: Subject, at: int, name: str) -> bool:
+    """Whether an input goes through a component: a model with two encoders names each one's by what it accepts."""
+    kinds = [side.model.takes for side in subject.why.source.sides]
+    return kinds[0] == kinds[1] or name.startswith(kinds[at])
+
+
+def _open(subject: Subject, at: int, layer: int, head: int) -> None:
+    """Let “Heads” open with the query (0) or the text (1), and a head. For callbacks."""
+    takes = subject.why.source.sides[at].model.takes
+    state.put_all({ViewParams.layer: layer, ViewParams.head: head, ViewParams.tower: takes})
+    if takes == "text":
+        state.put_all({ViewParams.text: (subject.query, subject.text)[at], ViewParams.pair: ""})
+    else:
+        input_kinds.SOURCES[takes].choose(subject.names[at])  # type: ignore[attr-defined]
     selection.select(None, None)
     links.open_later("heads")

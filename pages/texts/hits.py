@@ -1,5 +1,8 @@
 """Two hits side by side, all hits in one table, and the words that pull everything."""
 
+import textwrap
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
@@ -16,6 +19,9 @@ from pages.texts.subject import Subject
 
 #: Texts to choose from for the second hit.
 CHOICES = 50
+TABLE_HEIGHT = 260
+#: Characters of a phrase.
+BRIEF = 32
 
 
 def two(subject: Subject) -> None:
@@ -47,19 +53,35 @@ def two(subject: Subject) -> None:
             f"The selected text gains most by **{plain(higher[0])}** ({higher[1] - higher[2]:+.3f}) and loses most by "
             f"**{plain(lower[0])}** ({lower[1] - lower[2]:+.3f})."
         )
-    columns = ["Word of the query", f"Rank {found.first.rank}", f"Rank {found.second.rank} ", "Difference"]
-    rows = [(word, one, another, one - another) for word, one, another in found.words]
+    left, right = st.columns(2)
+    with left:
+        _differences("Word of the query", found, found.words)
+    with right, errors_said(st.info):
+        parts = subject.worked("two-components", lambda: found.components, "Compare components", other)
+        if parts is not None:
+            _differences("Head, FFN, other component", found, parts)
+    for one, lifts in zip((found.first, found.second), found.lifts, strict=True):
+        said = "; ".join(f"**{plain(_short(word))}** {effect:+.3f}" for word, effect in lifts)
+        st.markdown(f"Rank {one.rank} falls most without: {said}.")
+
+
+def _short(words: str) -> str:
+    """A word, or the beginning of a phrase or a sentence."""
+    return textwrap.shorten(words, BRIEF, placeholder=" …")
+
+
+def _differences(what: str, found: texts.TwoHits, rows: Sequence[tuple[str, float, float]]) -> None:
+    """The shares of words or components in both cosines, which they add up to."""
+    columns = [what, f"Rank {found.first.rank}", f"Rank {found.second.rank} ", "Difference"]
     st.dataframe(
-        pd.DataFrame(rows, columns=columns),
+        pd.DataFrame([(name, one, other, one - other) for name, one, other in rows], columns=columns),
         hide_index=True,
+        height=TABLE_HEIGHT,
         column_config={name: st.column_config.NumberColumn(format="%+.3f") for name in columns[1:]},
     )
-    st.caption(
-        f"The columns add up to the two cosines, {number(found.first.score, 4)} and {number(found.second.score, 4)}."
-    )
-    for one, lifts in zip((found.first, found.second), found.lifts, strict=True):
-        said = "; ".join(f"**{plain(word)}** {effect:+.3f}" for word, effect in lifts)
-        st.markdown(f"Rank {one.rank} falls most without: {said}.")
+    scores = round(found.first.score, 4), round(found.second.score, 4)  # so that what is written adds up
+    one, other, difference = (number(value, 4) for value in (*scores, scores[0] - scores[1]))
+    st.caption(f"The columns add up to {one}, {other} and their difference, {difference}.")
 
 
 def draw(subject: Subject) -> None:
@@ -69,20 +91,25 @@ def draw(subject: Subject) -> None:
         st.info("Choose texts to rank.")
         return
     model = subject.view.loaded
-    rows = subject.worked("hits", lambda: texts.hit_words(model, ranking), "Leave words out of each hit")
+    labels = subject.labels
+    rows = subject.worked(
+        "hits", lambda: texts.hit_words(model, ranking, labels=labels), "Leave words out", labels, of_all=True
+    )
     if rows is None:
         return
     table = [
         {
             "Rank": row.ranked.rank,
             "Score": row.ranked.score,
-            "Strongest words": "; ".join(f"{word} {effect:+.3f}" for word, effect in row.strongest),
+            **({"Label": f"{row.label} (false friend)" if row.false_friend else row.label} if labels else {}),
+            "Strongest words": "; ".join(f"{_short(word)} {effect:+.3f}" for word, effect in row.strongest),
             "Text": ranking.collection.texts[row.ranked.place],
         }
         for row in rows
     ]
     with answer.area():
-        answer.draw("Each hit with the three words without which its score falls most.")
+        friends = f" Hits with another label than most: **{sum(row.false_friend for row in rows)}**." if labels else ""
+        answer.draw(f"Each hit with the three words without which its score falls most.{friends}")
     st.dataframe(
         pd.DataFrame(table),
         hide_index=True,

@@ -7,12 +7,13 @@ import streamlit as st
 
 from encoder import scores, search
 from encoder.probe import examples
-from encoder.scores import ScoreExplanation
+from encoder.scores import Place, ScoreExplanation
 from pages.core.stores import cache
 from pages.core.words import number, plain
 from pages.state import state
+from pages.texts.listed import marked
 from pages.texts.params import Params
-from pages.texts.subject import Subject, marked
+from pages.texts.subject import Subject
 
 #: Texts of the bundled collection whose random pairs are compared.
 BUNDLED_TEXTS = 400
@@ -30,7 +31,7 @@ def draw(subject: Subject) -> None:
         st.markdown(
             f"{why.kind[0].upper()}{why.kind[1:]} **{number(why.score, 4)}**{rank}{_placed(why)}", width="content"
         )
-        if subject.place is not None and ranking is not None:
+        if subject.place is not None and ranking is not None and subject.given is None:
             _mark(subject, subject.place)
     for name, side in zip(("query", "text"), why.source.sides, strict=True):
         if side.cut_at:
@@ -63,7 +64,12 @@ def _placed(why: ScoreExplanation) -> str:
     """More alike than how many random pairs, for the end of the sentence."""
     if why.place is None:
         return ""
-    return f": more alike than **{why.place.percentile:.0f}%** of random pairs of your texts"
+    return f": more alike than {_share(why.place)} random pairs of your texts"
+
+
+def _share(place: Place) -> str:
+    """How many random pairs have a lower score: never rounded up to all of them."""
+    return "all" if place.percentile == 100 else f"{int(place.percentile)}% of"
 
 
 def draw_compared(subject: Subject) -> None:
@@ -72,9 +78,9 @@ def draw_compared(subject: Subject) -> None:
     said = [f"*{plain(_brief(subject.query))}* → *{plain(_brief(subject.text))}*"]
     if why.place is not None:
         said.append(f"90% of the random pairs have {number(why.place.low, 2)} to {number(why.place.high, 2)}.")
-    if why.kind == "cosine":
+    if why.kind == "cosine" and subject.given is None:
         usual = _bundled(subject)
-        said.append(f"Among random WordNet examples: more than {scores.place(why.score, usual).percentile:.0f}%.")
+        said.append(f"More alike than {_share(scores.place(why.score, usual))} random pairs of WordNet examples.")
     if subject.ranking is not None:
         lowest = subject.ranking.lowest_match(marked(subject.params, len(subject.ranking.scores)))
         if lowest is not None:

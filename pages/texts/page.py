@@ -10,7 +10,9 @@ from pages.texts.params import KINDS, Params
 
 def main(view: View) -> None:
     with heading(about.text(__file__, "How a score is explained")):
-        kind = state.segmented(Params.kind, "Search for", KINDS, label_visibility="collapsed")
+        kind = "texts"
+        if view.loaded.takes == "text":
+            kind = state.segmented(Params.kind, "Search for", KINDS, label_visibility="collapsed")
     (tokens if kind == "words" else ranked).show(view)
     links.next_page("contribution", "Contribution, what else matters")
 

@@ -34,7 +34,7 @@ def draw(subject: Subject) -> None:
             + "."
         )
         plot(
-            similarity_heatmap(split.matrix, *split.labels, title=f"part of the {why.kind}"),
+            similarity_heatmap(split.matrix, *split.labels, title=f"part of the {why.kind}", axes=("query", "text")),
             key="texts-pairs",
             alt="Map of all pairs of words: what each pair adds to the score, around 0.",
         )

@@ -9,10 +9,14 @@ from encoder.figures.search import place_curve
 from encoder.trace import gradual
 from pages.base.work import long_work
 from pages.components import plot
+from pages.components.lazy import expander
 from pages.core.stores import results
 from pages.core.widgets import answer
-from pages.core.words import number, plain, references
+from pages.core.words import errors_said, number, plain, references
 from pages.texts.subject import Subject
+
+#: Texts of a collection whose places are measured, evenly spaced.
+MOST_TEXTS = 50
 
 
 def draw(subject: Subject) -> None:
@@ -46,12 +50,43 @@ def draw(subject: Subject) -> None:
         "passage is put at many places. The index is 1 minus the smallest mean effect divided by the largest (after "
         "Zeng et al. 2025)."
     )
+    if subject.ranking is not None and len(subject.ranking.scores) > 1:
+        part = expander("The same over all your texts", "texts-places-all")
+        if part is not None:
+            with part, errors_said(st.info):
+                _of_all(subject)
+
+
+def _of_all(subject: Subject) -> None:
+    """The index of the model over the texts of the collection that have three sentences."""
+    assert subject.ranking is not None
+    model, given = subject.view.loaded, subject.ranking.collection.texts
+    step = -(-len(given) // MOST_TEXTS)
+
+    def work() -> long_work.Work[texts.PositionSensitivity]:
+        parts = texts.position_sensitivity_gradually(model, given[::step])
+        return gradual.reported(parts, lambda done: (done, "Leave out and move sentences of all texts"))
+
+    found = results.of_work("texts-places-of-all", subject.key[:1] + subject.key[3:], work, own=True)
+    if found is None:
+        return
+    st.markdown(
+        f"Texts of three sentences or more: {found.n_texts:,}. Position Sensitivity Index: "
+        f"**{number(found.index, 2)}**. {_said(found)}"
+    )
+    plot(
+        place_curve(found.places, found.effect, found.low, found.high),
+        key="texts-places-of-all",
+        height=260,
+        alt="The mean effect of leaving out a passage, over its place, in all texts, with its 95% interval.",
+    )
 
 
 def _said(found: texts.PositionSensitivity) -> str:
-    """What the curve suggests for the size of chunks."""
+    """The beginning against the end, and what the curve suggests for the size of chunks."""
+    ends = f"The beginning counts {number(found.first_over_last, 2)} times as much as the end. "
     if not found.is_certain:
-        return "The intervals overlap: in this text no place counts more for certain."
+        return f"{ends}The intervals overlap, so no place counts more for certain."
     most = int(np.nanargmax(found.effect))
     where = {0: "at the beginning", len(found.effect) - 1: "at the end"}.get(most, "in the middle")
-    return f"Passages count most {where}: cut texts into chunks that begin with what they are about."
+    return f"{ends}Passages count most {where}: cut texts into chunks that begin with what they are about."

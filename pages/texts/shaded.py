@@ -1,11 +1,17 @@
 """What makes the score: both texts, each word shaded by what the score loses without it."""
 
+import dataclasses
 from html import escape
 
+import numpy as np
 import streamlit as st
 
+from encoder.figures.colours import signed_lut
+from encoder.inputs.sound_files import wav_bytes
 from encoder.scores import ScoreExplanation, WordEffect
-from pages.core.widgets import answer
+from pages.components.patch_map import patch_map
+from pages.core.stores import input_kinds
+from pages.core.widgets import answer, over_image
 from pages.core.words import number, plain
 from pages.state import state
 from pages.texts.params import Params
@@ -13,6 +19,8 @@ from pages.texts.subject import Subject
 
 #: Words that the answer names.
 NAMED = 3
+#: Pixels of an image's longer side.
+IMAGE_SIZE = 260
 #: Colours of an effect above and below 0, red, green, blue.
 ABOVE, BELOW = "0, 128, 120", "214, 96, 0"
 
@@ -23,22 +31,61 @@ def draw(subject: Subject) -> None:
     if why is None:
         return
     level = {side.level for side in why.source.sides} - {"word"}
-    if level or subject.params.each_word:
+    is_media = subject.given is not None
+    if (level or subject.params.each_word) and not is_media:
         state.bound(st.toggle, Params.each_word, "Each word", help="Of up to 128 words. It takes longer than phrases.")
-    everything = sorted((*why.words_a, *why.words_b), key=lambda one: -one.effect)
+    both = [("the query’s ", one) for one in why.words_a] + [("the text’s ", one) for one in why.words_b]
+    named = sorted(both, key=lambda one: -one[1].effect)[:NAMED]
+    everything = [one for _, one in both]
     with answer.area():
-        strongest = "; ".join(f"**{plain(one.word)}** {_signed(one.effect)}" for one in everything[:NAMED])
+        strongest = "; ".join(f"{of}**{plain(one.word)}** {_signed(one.effect)}" for of, one in named)
         answer.draw(f"Without it, the {why.kind} falls most: {strongest}." if everything else "No word to leave out.")
     limit = max((abs(one.effect) for one in everything), default=1.0)
     sides = (("Query", subject.query, why.words_a), ("Text", subject.text, why.words_b))
-    texts = [f'<p dir="auto"><small>{name}</small> {shaded(text, words, limit)}</p>' for name, text, words in sides]
-    st.html(f'<div class="enc-shaded">{"".join(texts)}</div>')
-    note = f" A long text is left out by {' and by '.join(sorted(level))}." if level else ""
+    if not is_media:
+        texts = [
+            f'<p dir="auto"><small>{name}</small> {shaded(text, words, limit, bool(side.cut_at))}</p>'
+            for (name, text, words), side in zip(sides, why.source.sides, strict=True)
+        ]
+        st.html(f'<div class="enc-shaded">{"".join(texts)}</div>')
+    else:
+        for column, (name, text, words), at in zip(st.columns(2), sides, (0, 1), strict=True):
+            with column:
+                _of_input(subject, at, name, text, words, limit)
+    part = "part" if level else "word"
+    note = f" Left out by {' and by '.join(sorted(level))}." if level else ""
     st.caption(
         f"{' '.join(_sums(name, why.score, words) for name, _, words in sides if words)} Teal: the score falls without "
-        "this word; orange: it rises. Measured by running the model without the word, the other words in their places. "
-        f"Words act together, so effects need not add up to the score.{note}"
+        f"this {part}; orange: it rises. Measured by running the model without the {part}, the others in their places. "
+        f"{part.capitalize()}s act together, so effects need not add up to the score.{note}"
     )
+
+
+def _of_input(subject: Subject, at: int, name: str, text: str, words: tuple[WordEffect, ...], limit: float) -> None:
+    """An image with the effect of each region over it, a sound with its stretches, or a caption."""
+    side, takes = subject.why.source.sides[at], subject.why.source.sides[at].model.takes
+    over = side.over_patches(np.array([one.effect for one in words]))
+    if takes == "image" and over is not None:
+        st.caption(f"{name}: {plain(text)}")
+        image = input_kinds.of(side.model).shown(side.model, subject.names[at])
+        look = {"colorscale": signed_lut(), "signed": True, "size": IMAGE_SIZE, "opacity": over_image.OPACITY}
+        what = f"{subject.why.kind} lost without it"
+        alt = f"{name}: {text}, each region coloured by what the {subject.why.kind} loses without it."
+        patch_map(image, over, key=f"texts-image:{at}", alt=alt, label=what, top=limit, **look)
+        return
+    if takes == "sound":
+        st.audio(wav_bytes(subject.given[at]), format="audio/wav")  # type: ignore[index]
+        text, words = _written(words)
+    st.html(f'<div class="enc-shaded"><p dir="auto"><small>{name}</small> {shaded(text, words, limit)}</p></div>')
+
+
+def _written(words: tuple[WordEffect, ...]) -> tuple[str, tuple[WordEffect, ...]]:
+    """The stretches of a sound as a text."""
+    text, placed = "", []
+    for one in words:
+        placed.append(dataclasses.replace(one, start=len(text), end=len(text) + len(one.word)))
+        text += one.word.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "\N{NON-BREAKING HYPHEN}") + " "
+    return text, tuple(placed)
 
 
 def _sums(name: str, score: float, words: tuple[WordEffect, ...]) -> str:
@@ -53,8 +100,8 @@ def _words(why: ScoreExplanation) -> ScoreExplanation:
     return why
 
 
-def shaded(text: str, words: tuple[WordEffect, ...], limit: float) -> str:
-    """HTML of a text, each part on a background as strong as its effect."""
+def shaded(text: str, words: tuple[WordEffect, ...], limit: float, is_cut: bool = False) -> str:
+    """HTML of a text, each part on a background as strong as its effect. is_cut: a red mark at its end."""
     parts, at = [], 0
     for one in words:
         parts.append(escape(text[at : one.start]))
@@ -64,6 +111,8 @@ def shaded(text: str, words: tuple[WordEffect, ...], limit: float) -> str:
         parts.append(f'<span style="background:{colour}" title="{_signed(one.effect)}">{inside}</span>')
         at = one.end
     rest = escape(text[at:])
+    if is_cut:
+        parts.append('<b class="enc-cut" title="The text is cut here.">✂</b>')
     return "".join(parts) + (f'<span style="opacity:0.5">{rest}</span>' if rest.strip() else rest)
 
 

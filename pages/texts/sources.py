@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from encoder import EncoderError, probe, search
+from encoder.probe.tasks import LABEL_COLUMNS
 from encoder.search import Collection, Limits
 from encoder.trace import gradual
 from pages.base.access import limits
@@ -38,12 +39,14 @@ EXAMPLE = Path(__file__).with_name("lines.txt").read_text(encoding="utf-8").stri
 
 @dataclass(frozen=True)
 class Given:
-    """Texts, the sentences about what was left out, and its number. is_bundled: they are the same for every visitor."""
+    """Texts, the sentences about what was left out, and its number. is_bundled: they are the same for every visitor;
+    labels: one for each text, where the file has a column of them."""
 
     texts: tuple[str, ...]
     problems: tuple[str, ...] = ()
     n_left_out: int = 0
     is_bundled: bool = False
+    labels: tuple[str, ...] = ()
 
 
 def choose() -> Given | Collection | None:
@@ -51,19 +54,19 @@ def choose() -> Given | Collection | None:
     source = state.selectbox(Params.source, "Texts to search", SOURCES)
     if source == "lines":
         typed = kept_file.typed_lines("search:lines", 110, EXAMPLE)
-        return _read(typed.encode("utf-8", "replace"), "lines.txt")
+        return read(typed.encode("utf-8", "replace"), "lines.txt")
     if source == "wordnet":
         st.caption("Example sentences of WordNet 3.0, Princeton University.")
         return Given(probe.examples(), is_bundled=True)
     if source == "file":
         given = kept_file.upload(
-            f"TXT with a text a line; {kept_file.formats('text')}",
+            f"TXT with a text a line; {kept_file.formats('text')}, and label if you have it",
             "search:file",
             "search:texts-of-file",
             kept_file.ENDINGS,
             limits.SEARCH_FILE.value,
         )
-        return kept_file.read("search:texts-of-file", given, make=lambda file: _read(file.getvalue(), file.name))
+        return kept_file.read("search:texts-of-file", given, make=lambda file: read(file.getvalue(), file.name))
     texts = kept_file.upload("Its texts", "search:texts", "search:saved", ["parquet"], limits.SEARCH_FILE.value)
     vectors = kept_file.upload("Its vectors", "search:vectors", "search:saved", ["safetensors"], vector_bytes())
     return kept_file.read("search:saved", texts, vectors, make=_saved)
@@ -76,10 +79,11 @@ def _saved(texts: UploadedFile, vectors: UploadedFile) -> Collection:
     return found
 
 
-def _read(data: bytes, name: str) -> Given:
+def read(data: bytes, name: str) -> Given:
+    """The texts of a file within the limits of the server, with the labels of a table. Raises EncoderError."""
     most = Limits(limits.SEARCH_FILE.value, limits.SEARCH_TEXTS.value, limits.SEARCH_CHARACTERS.value)
-    read = search.read_texts(data, name, most)
-    return Given(read.texts, read.problems, read.n_left_out)
+    found = search.read_texts(data, name, most, labels=LABEL_COLUMNS)
+    return Given(found.texts, found.problems, found.n_left_out, labels=found.labels)
 
 
 def collection(view: View, given: Given | Collection) -> Collection | None:

@@ -2,8 +2,8 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,7 +25,8 @@ AT_ONCE = 200
 @dataclass(frozen=True, eq=False)
 class Subject:
     """A query and a text. ranking: of the collection, None without one; place: of the text in it, None for a text that
-    was typed; own: whether its texts are this session's."""
+    was typed. Of images and sounds, query and text are titles; model: what compares them; given: the inputs; names:
+    theirs in an address; labels: of the collection's texts, where the file has a column of them."""
 
     view: View
     query: str
@@ -33,47 +34,56 @@ class Subject:
     ranking: texts.Ranking | None
     place: int | None
     params: Params
+    model: Any = None
+    given: tuple[Any, Any] | None = None
+    names: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
         """What an explanation depends on."""
-        return (self.view.model, self.query, self.text, self.params.each_word, _digest(self.ranking))
+        names = self.names or (self.query, self.text)
+        return (self.view.model, *names, self.params.each_word, _digest(self.ranking))
 
     @property
     def why(self) -> ScoreExplanation:
         """The explanation, of which nothing but the score is computed yet."""
         found = results.known("texts-why", self.key)
         if found is None:
-            collection = None if self.ranking is None or len(self.ranking.scores) < 2 else self.ranking.collection
+            ranking = self.ranking
+            kind = "auto" if ranking is None else ranking.kind
+            model, inputs = self.model or self.view.loaded, self.given or (self.query, self.text)
             with TURNS.turn():
-                kind = "auto" if self.ranking is None else self.ranking.kind
                 found = scores.explain_score(
-                    self.view.loaded, self.query, self.text, collection, kind, each_word=self.params.each_word
+                    model,
+                    *inputs,
+                    kind=kind,
+                    each_word=self.params.each_word,
+                    like=results.known("texts-like", self.view.model),  # most clicks keep the query
                 )
+            if ranking is not None and self.given is None and kind == "cosine" and len(ranking.scores) > 1:
+                found = replace(found, place=scores.place(found.score, ranking.random))  # drawn once for all texts
             results.keep("texts-why", self.key, found)
+            results.keep("texts-like", self.view.model, found, most=1)
         return found  # type: ignore[no-any-return]
 
-    def worked(self, what: str, make: Callable[[], V], doing: str, *more: object) -> V | None:
-        """A value that takes seconds, computed in one part; None while it is cancelled."""
+    def worked(self, what: str, make: Callable[[], V], doing: str, *more: object, of_all: bool = False) -> V | None:
+        """A value that takes seconds, computed in one part; None while it is cancelled. of_all: whether it is the same
+        for every text that is selected."""
 
         def work() -> long_work.Work[V]:
             yield 0.0, doing
             return make()
 
-        return results.of_work(f"texts-{what}", (*self.key, *more), work, label=doing, own=True)
+        key = (self.view.model, self.query, _digest(self.ranking)) if of_all else self.key
+        return results.of_work(f"texts-{what}", (*key, *more), work, label=doing, own=True)
 
     def of_query(self) -> texts.QueryWords | None:
         """The shares of the query's words in all scores."""
         if self.ranking is None or self.ranking.kind != "cosine":
             return None
-        ranking, key = self.ranking, (self.view.model, self.query, _digest(self.ranking))
-        found = results.known("texts-query", key)
-        if found is None:
-            made = self.worked(
-                "query-words", lambda: texts.query_words(self.view.loaded, ranking), "Words of the query"
-            )
-            found = None if made is None else results.keep("texts-query", key, made)
-        return found
+        model, ranking = self.view.loaded, self.ranking
+        return self.worked("query-words", lambda: texts.query_words(model, ranking), "Words of the query", of_all=True)
 
 
 def ranking_of(view: View, collection: Collection, query: str) -> texts.Ranking | None:
@@ -106,12 +116,6 @@ def _of_texts(collection: Collection) -> str:
     digest = hashlib.sha256("\0".join(collection.texts).encode("utf-8", "replace")).hexdigest()
     results.keep("texts-digest", id(collection), (collection, digest))
     return digest
-
-
-def marked(params: Params, n_texts: int) -> tuple[int, ...]:
-    """The places that the user marked as matches."""
-    given = (part for part in params.matches.split(",") if part.isdecimal())
-    return tuple(sorted({int(part) for part in given if int(part) < n_texts}))
 
 
 def largest_first(values: np.ndarray) -> list[int]:

@@ -85,3 +85,20 @@ def test_an_address_of_the_former_page_opens_it(visit: Callable[..., Page]) -> N
     page = visit("/similarity?text=The+cat+sat&similar_to=A+kitten+rested&path_steps=8")
     page.wait_for_url(re.compile("/texts"))
     expect(page.locator(".enc-shaded").first).to_contain_text("The cat sat")
+
+
+@pytest.mark.slow("another part of the same page")
+@pytest.mark.parametrize("model", ["digits-post", "digit-words&tower=image", "spoken-words&tower=sound"])
+def test_an_image_or_a_sound_has_its_captions_or_its_like_ranked(visit: Callable[..., Page], model: str) -> None:
+    page = visit(f"/texts?model={model}", width=1366, height=768)
+    rows = page.locator(".st-key-texts-list").get_by_role("button")
+    expect(rows.first).to_be_visible()
+    expect(page.get_by_text(re.compile("^Without it, the cosine falls most: "))).to_be_visible()
+    rows.nth(1).click()
+    page.wait_for_function("() => new URL(location).searchParams.has('text_place')")
+    part(page, "Pairs")
+    expect(page.get_by_text(re.compile("^Sum of all cells: "))).to_be_visible()
+    part(page, "Circuit")
+    page.locator(".st-key-texts-heads").get_by_role("button").first.click()
+    page.wait_for_url(re.compile("/heads"))
+    check_width(page)

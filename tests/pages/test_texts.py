@@ -17,6 +17,7 @@ from encoder import corpus, search, texts
 from encoder.classify.class_heads import linear_head
 from encoder.cli import main
 from encoder.errors import EncoderError
+from encoder.inputs import digits, spoken_digits
 from encoder.measure import telling
 from encoder.model.classifier import ClassifierConfig
 from encoder.run import ModelSpec
@@ -25,7 +26,7 @@ from pages.core.inputs import kept_file
 from pages.core.stores import cache, model_store
 from pages.core.words import number
 from pages.state import former
-from pages.texts import ranked, sources, subject
+from pages.texts import listed, sources, subject
 from tests.pages.apps import assert_well, exported, labels, press, sentences, visit, words, written
 
 LINES = sources.EXAMPLE.splitlines()
@@ -53,7 +54,7 @@ def test_every_text_has_its_rank_and_a_click_selects_it(minilm: encoder.TextEnco
     assert_well(app)
     assert app.query_params["text_place"] == [str(last.place)] or app.query_params["text_place"] == str(last.place)
     assert f"rank **{last.rank}** of {len(LINES)}" in written(app)
-    assert [button.key for button in app.button if button.proto.icon == ranked.SELECTED] == [f"texts:rank:{last.place}"]
+    assert [button.key for button in app.button if button.proto.icon == listed.SELECTED] == [f"texts:rank:{last.place}"]
 
 
 def test_the_command_line_explains_the_same_score(tmp_path: Path, minilm: encoder.TextEncoder):
@@ -84,10 +85,36 @@ def test_a_miss_two_hits_and_all_hits_are_the_engines(minilm: encoder.TextEncode
     app = visit("texts", query=QUERY, explain="two", text_place=str(place))
     assert_well(app)
     two = texts.compare(minilm, ranking, place, other)
-    assert app.dataframe[0].value["Difference"].sum() == pytest.approx(two.first.score - two.second.score, abs=1e-5)
+    for table in app.dataframe[:2]:
+        assert table.value["Difference"].sum() == pytest.approx(two.first.score - two.second.score, abs=1e-5)
     app = visit("texts", query=QUERY, explain="hits")
     assert_well(app)
     assert app.dataframe[0].value["Rank"].tolist() == [one.rank for one in ranking.rows[:10]]
+
+
+@pytest.mark.parametrize("model", ["digits-post", "digit-words", "spoken-words"])
+def test_an_image_or_a_sound_is_explained_as_the_engine_does(model: str):
+    loaded = encoder.load(model, device="cpu")
+    takes = "sound" if model == "spoken-words" else "image"
+    app = visit("texts", model=model, tower=takes, explain="pairs")
+    assert_well(app)
+    if takes == "sound":
+        given, other = spoken_digits.examples()["seven"].sound, "a voice says seven"
+    else:
+        given, other = digits.decode(digits.examples()["3"]), "a handwritten three"
+    assert other in ranks(app)[0] or model == "digits-post"
+    if model == "digits-post":
+        best = max(set(digits.examples()) - {"3"}, key=lambda name: _cosine(loaded, given, name))
+        assert ranks(app)[0].endswith(best.rpartition(" ")[2])
+        other = digits.decode(digits.examples()[best])
+    score = number(encoder.explain_score(loaded, given, other).score, 4)
+    said = next(element.value for element in app.markdown if element.value.startswith("Sum of all"))
+    assert said.count(f"**{score}**") == 2
+    assert f"why = encoder.explain_score({'model' if model == 'digits-post' else 'pair'}, " in exported(app)
+
+
+def _cosine(model: encoder.ImageEncoder, given: object, name: str) -> float:
+    return encoder.explain_score(model, given, digits.decode(digits.examples()[name])).score
 
 
 def test_places_of_a_long_text_and_the_map(minilm: encoder.TextEncoder):
@@ -139,7 +166,7 @@ def test_an_uploaded_file_has_the_servers_limit_whatever_the_browser_lets_throug
 @pytest.mark.parametrize("name", ["texts.csv", "texts.tsv", "texts.jsonl"])
 def test_a_file_of_any_format_is_searched(name: str):
     lines = {".csv": "id;text\n1;one\n2;two", ".tsv": "id\ttext\n1\tone\n2\ttwo", ".jsonl": '"one"\n{"text": "two"}'}
-    given = sources._read(lines[name[5:]].encode("utf-16"), name)
+    given = sources.read(lines[name[5:]].encode("utf-16"), name)
     assert given.texts == ("one", "two")
     assert not given.n_left_out
 

@@ -13,6 +13,7 @@ import torch
 import encoder
 from encoder import scores, search
 from encoder.errors import EncoderError
+from encoder.inputs import spoken_digits
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.pooling import LateConfig, SparseConfig
 from encoder.scores import game, parts
@@ -52,6 +53,30 @@ def test_a_word_is_left_out_as_padding_is(minilm: encoder.TextEncoder):
     expected = why.score - float(torch.cosine_similarity(without, other, dim=0))
     assert why.words_a[1].effect == pytest.approx(expected, abs=1e-5)
     assert max(why.words_a, key=lambda word: word.effect).word == "cat"
+
+
+def test_another_text_of_the_same_query_runs_the_query_once(
+    minilm: encoder.TextEncoder, monkeypatch: pytest.MonkeyPatch
+):
+    other = "A dog ran."
+    first, fresh = encoder.explain_score(minilm, A, B), encoder.explain_score(minilm, A, other).table()
+    assert first.words_a
+    monkeypatch.setattr(encoder.scores.sides.Side, "outputs_of", _only(other))
+    again = encoder.explain_score(minilm, A, other, like=first)
+    assert again.source.sides[0] is first.source.sides[0]
+    assert again.table()["effect"].tolist() == pytest.approx(fresh["effect"].tolist(), abs=1e-6)
+    assert encoder.explain_score(minilm, other, other, like=first).score == pytest.approx(1, abs=1e-6)
+
+
+def _only(text: str):
+    """`Side.outputs_of` that refuses to run another text."""
+    run = encoder.scores.sides.Side.outputs_of
+
+    def outputs_of(side, kept):
+        assert side.text == text
+        return run(side, kept)
+
+    return outputs_of
 
 
 def test_few_parts_have_the_exact_shapley_value():
@@ -114,7 +139,7 @@ def test_late_interaction_is_a_sum_over_pairs_of_words(minilm: encoder.TextEncod
     assert why.split.labels[0][-1] == "(special tokens)"
     assert isinstance(why.source, MaxSim)
     with pytest.raises(EncoderError, match="cosine"):
-        scores.circuit(why.source)  # type: ignore[arg-type]
+        scores.circuit(why.source)
 
 
 def test_splade_is_a_sum_over_the_vocabulary(twin_pre: encoder.TextEncoder):
@@ -187,6 +212,19 @@ def test_an_image_and_its_caption_have_regions_and_words(digit_words: encoder.Jo
     assert why.source.sides[0].level == "region"
     assert why.circuit[0].name.startswith(("image", "text"))
     assert why.whole_circuit.sum == pytest.approx(why.score, abs=1e-6)
+
+
+def test_a_sound_is_left_out_in_stretches_of_time():
+    model = encoder.load("spoken-words", device="cpu")
+    why = encoder.explain_score(model, spoken_digits.examples()["seven"].sound, "a voice says seven")
+    side = why.source.sides[0]
+    spans = side.layout.spans
+    assert sorted(token for part in side.parts for token in part.tokens) == [
+        token for token, span in enumerate(spans) if span is not None
+    ]
+    for part, following in itertools.pairwise(side.parts):
+        assert max(spans[token].start for token in part.tokens) < min(spans[token].start for token in following.tokens)
+    assert (side.level, why.pairs.sum()) == ("stretch", pytest.approx(why.score, abs=1e-6))
 
 
 def test_no_text_is_refused_and_a_cut_one_says_where(minilm: encoder.TextEncoder):

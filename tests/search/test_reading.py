@@ -48,6 +48,13 @@ def test_rows_of_a_csv_file(content: bytes, texts: tuple[str, ...], lines: list[
     assert [problem.split(":")[0] for problem in read.problems] == lines
 
 
+def test_labels_of_a_table_go_with_its_texts():
+    given = b"text,label\none,a\n,b\ntwo,\n"
+    found = read_texts(given, "texts.csv", labels=("label", "class"))
+    assert (found.texts, found.labels) == (("one", "two"), ("a", ""))
+    assert read_texts(b"text\none\n", "texts.csv", labels=("label",)).labels == ()
+
+
 def test_an_open_quote_takes_part_of_a_file_and_names_its_lines():
     (first, why), *rows = csv_rows(['"open\n', *["x\n"] * 200_000])
     assert first == 1

@@ -8,6 +8,7 @@ import pytest
 import encoder
 from encoder import search, texts
 from encoder.errors import EncoderError
+from encoder.inputs import digits
 
 TICKETS = [
     "Hello team, my order 48213 has not arrived. Kind regards",
@@ -48,6 +49,22 @@ def test_other_scores_rank_too(minilm: encoder.TextEncoder):
     assert all(dict(missed.answers)[word] <= 0 for word in missed.unanswered)
 
 
+def test_captions_are_ranked_for_an_image_and_images_for_an_image():
+    digit_words = encoder.load("digit-words", device="cpu")
+    names = ("3", "8", "0")
+    images = [digits.decode(digits.examples()[name]) for name in names]
+    captions = ("a handwritten three", "a handwritten eight", "a handwritten zero")
+    for place, image in enumerate(images):
+        found = texts.rank(digit_words, image, search.embed(digit_words.text, captions))
+        assert found.rows[0].place == place
+        why = encoder.explain_score(digit_words, image, captions[place])
+        assert found.scores[place] == pytest.approx(why.score, abs=1e-5)
+    model = digit_words.image
+    found = texts.rank(model, images[0], search.embed_signals(model, images, names))
+    assert found.scores[0] == pytest.approx(1, abs=1e-5)
+    assert found.scores[1] == pytest.approx(encoder.explain_score(model, images[0], images[1]).score, abs=1e-5)
+
+
 def test_a_long_text_is_edited_by_phrases(minilm: encoder.TextEncoder):
     long = " ".join(f"The {word} of room {at} is new." for at, word in enumerate(["lamp", "chair", "door", "rug"] * 4))
     found = texts.rank(minilm, QUERY, search.embed(minilm, [long, TICKETS[0]]))
@@ -63,6 +80,8 @@ def test_the_querys_words_add_up_to_every_score(minilm: encoder.TextEncoder, ran
     two = texts.compare(minilm, ranking, 0, 2, words)
     assert sum(row[1] for row in two.words) == pytest.approx(two.first.score, abs=1e-5)
     assert sum(row[2] for row in two.words) == pytest.approx(two.second.score, abs=1e-5)
+    shares = np.array([row[1:] for row in two.components])
+    assert shares.sum(axis=0) == pytest.approx([two.first.score, two.second.score], abs=1e-5)
 
 
 def test_a_text_that_was_not_found_says_why_and_what_would_move_it(minilm: encoder.TextEncoder, ranking: texts.Ranking):
@@ -113,5 +132,7 @@ def test_the_effect_of_places_is_measured_and_bounded(minilm: encoder.TextEncode
     assert again.effect == pytest.approx(found.effect), "orders are drawn from a seed"
     several = texts.position_sensitivity(minilm, [text, text + " The end is near.", "Too short."])
     assert several.n_texts == 2
+    short = texts.position_sensitivity(minilm, "Order 48213 never arrived.")
+    assert [words for words, _ in short.passages] == ["Order", "48213", "never", "arrived."]
     with pytest.raises(EncoderError, match="3 sentences"):
         texts.position_sensitivity(minilm, "One. Two.")
