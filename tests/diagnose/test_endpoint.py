@@ -124,7 +124,7 @@ HOSTILE: dict[str, tuple[Answer, str]] = {
     "is not JSON": (lambda handler, body: handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n<html>"), "not JSON"),
     "fails": (lambda handler, body: reply(handler, {"error": "out of memory"}, 500), "out of memory"),
     "says an error": (lambda handler, body: reply(handler, {"error": "no such model"}), "no such model"),
-    "gives too few": (lambda handler, body: reply(handler, [[1.0, 2.0]]), "1 vectors for 3 texts"),
+    "gives too few": (lambda handler, body: reply(handler, [[1.0, 2.0]]), "1 vectors for 3 inputs"),
     "speaks another protocol": (lambda handler, body: handler.wfile.write(b"220 smtp\r\n"), "cannot be asked"),
     "turns in a circle": (lambda handler, body: reply(handler, {}, 307, Location=handler.path), "redirects"),
 }

@@ -55,7 +55,7 @@ def test_right_vectors_are_sound():
 def test_another_number_of_vectors_is_a_sentence(monkeypatch: pytest.MonkeyPatch):
     model = encoder.load("twin-pre")
     app = opened(model, model.embed(TEXTS[:2]).numpy())
-    assert "2 vectors and 3 texts" in sentences(app)
+    assert "2 vectors and 3 inputs" in sentences(app)
     monkeypatch.setattr(type(limits.DIAGNOSE_TEXTS), "value", property(lambda _: 2))
     app.run()
     assert "3 texts, and the limit is 2" in sentences(app)
@@ -101,7 +101,9 @@ def test_a_server_is_asked_and_diagnosed_on_ones_own_machine(monkeypatch: pytest
         pressed(app, "Diagnose")
     assert_well(app)
     assert bodies[0]["input"] == TEXTS
-    assert "pools by cls" in written(app)
+    found = diagnose.find("twin-pre", TEXTS, first_tokens(model), together=1)
+    assert [one.name for one in found.faults] == ["pooling"]
+    assert found.faults[0].sentence in written(app)
 
 
 def test_a_shared_server_asks_no_address(monkeypatch: pytest.MonkeyPatch):

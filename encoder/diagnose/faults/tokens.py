@@ -392,6 +392,7 @@ class AttendedPadding(_OfBatch):
     """The padding mask does not reach the attention."""
 
     name: ClassVar[str] = "attended-padding"
+    part: ClassVar[str] = "softmax"
     stage: ClassVar[Stage] = "layers"
     said: ClassVar[str] = "lets tokens attend to the padding of a batch"
     remedy: ClassVar[str] = "Pass attention_mask to the encoder."
@@ -404,6 +405,7 @@ class CausalLostWithPadding(_OfBatch):
     """The padding mask takes the place of the causal mask."""
 
     name: ClassVar[str] = "causal-lost-with-padding"
+    part: ClassVar[str] = "softmax"
     stage: ClassVar[Stage] = "layers"
     said: ClassVar[str] = "loses the causal mask in a batch with padding"
     remedy: ClassVar[str] = "Combine both masks: a token attends to earlier tokens that are not padding."
