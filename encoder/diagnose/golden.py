@@ -106,8 +106,9 @@ def make(
         if not 0 <= layer <= model.config.n_layers:
             raise EncoderError(f"No layer {layer} in this model: choose 0 to {model.config.n_layers}.")
     files: dict[str, bytes] = {}
+    ids: tuple[tuple[int, ...], ...] = ()
     pipeline: Pipeline
-    before, ids = "", ()
+    before = ""
     if isinstance(model, SignalEncoder):
         given = named(model, texts) if len(texts) else probe_files(model.takes)
         files = {name: content(one) for name, one in given.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 import time
@@ -88,6 +89,51 @@ def test_every_kind_of_server_is_found(kind: str, batch: int | None):
     with serving(KINDS[kind]) as url:
         found = Endpoint(url, batch=batch).embed(TEXTS)
     np.testing.assert_allclose(found, [vector(text) for text in TEXTS])
+
+
+def sizes_of(addresses: list[str]) -> list[list[float]]:
+    """The lengths of the files that addresses hold."""
+    return [[float(len(base64.b64decode(one.partition("base64,")[2]))), 1.0] for one in addresses]
+
+
+def conversation(body: dict) -> object:
+    (message,) = body["messages"]
+    (part,) = message["content"]
+    return {"data": [{"index": 0, "embedding": sizes_of([part[part["type"]]["url"]])[0]}]}
+
+
+#: Servers of images and sounds: path, and body -> answer, of which a KeyError or TypeError is a refusal.
+OF_FILES: dict[str, tuple[str, Callable[[dict], object]]] = {
+    "vllm": ("/v1/embeddings", conversation),
+    "sglang": ("/v1/embeddings", lambda body: sizes_of([one["image"] for one in body["input"]])),
+    "infinity": ("/embeddings", lambda body: sizes_of([f"{one:s}" for one in body["input"] if body["modality"]])),
+}
+
+
+@pytest.mark.parametrize("kind", OF_FILES)
+def test_servers_of_images_are_asked_in_their_form(kind: str):
+    path, answer = OF_FILES[kind]
+    seen: list[dict] = []
+
+    def answered(handler: BaseHTTPRequestHandler, body: dict) -> None:
+        seen.append(body)
+        try:
+            reply(handler, *((answer(body),) if handler.path == path else ({}, 404)))
+        except (KeyError, TypeError) as error:
+            reply(handler, {"detail": repr(error)}, 422)
+
+    files = {"a.png": b"12345", "b.webp": b"123", "c": b"1"}
+    with serving(answered) as url:
+        np.testing.assert_allclose(Endpoint(url).embed_files(files, "image"), [[5, 1], [3, 1], [1, 1]])
+    assert len(seen) <= 6  # a form that is refused is not tried again
+    refusing = serving(lambda handler, body: reply(handler, {"detail": "no images"}, 422))
+    with refusing as url, pytest.raises(EncoderError, match="no images"):
+        Endpoint(url).embed_files(files, "image")
+
+
+def test_a_sound_is_audio():
+    with serving(only("/v1/embeddings", conversation)) as url:
+        assert Endpoint(url).embed_files({"a.wav": b"1234"}, "sound").tolist() == [[4, 1]]
 
 
 def test_a_path_of_ones_own_is_used():

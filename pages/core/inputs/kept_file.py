@@ -55,12 +55,10 @@ def upload_many(
     found = sorted(given, key=lambda file: file.name)
     if len(found) > most_files:
         raise EncoderError(f"{len(found):,} files, and the limit is {most_files:,}: send fewer.")
-    for file, after in zip(found, [*found[1:], None], strict=True):
+    for place, file in enumerate(found):
         if file.size > most:
-            raise EncoderError(
-                f"{file.name[:80]} has {file.size:,} bytes, and at most {most:,} are read: make it smaller."
-            )
-        if after is not None and file.name == after.name:
+            raise EncoderError(f"{file.name[:80]} has {file.size:,} bytes, and at most {most:,} are read: shrink it.")
+        if place and file.name == found[place - 1].name:
             raise EncoderError(f"Two files are named {file.name[:80]}: rename one of them.")
     return found
 
