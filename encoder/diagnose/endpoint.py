@@ -6,12 +6,14 @@ Only the named host is asked. A redirect to another one is not followed, and not
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import ipaddress
 import json
 import mimetypes
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -187,28 +189,42 @@ def _exchange(place: SplitResult, body: bytes, deadline: float) -> tuple[int, di
     else:
         connection = http.client.HTTPConnection(host, port, timeout=left)
     target = (place.path or "/") + (f"?{place.query}" if place.query else "")
+    too_long = f"The server takes more than {ALL_SECONDS:.0f} seconds: send fewer texts."
+    end = threading.Timer(max(0.1, deadline - time.monotonic()), _hang_up, [connection])  # also while headers drip
+    end.daemon = True
+    end.start()
     try:
         connection.request("POST", target, body, {"Content-Type": "application/json", "Accept": "application/json"})
         answer = connection.getresponse()
         parts, size = [], 0
-        while part := answer.read1(PART_BYTES):
+        while time.monotonic() <= deadline and (part := answer.read1(PART_BYTES)):
             size += len(part)
             if size > TEXT_BYTES:
                 raise EncoderError(f"The server answers more than {TEXT_BYTES / 1e6:,.0f} MB: send fewer texts.")
-            if time.monotonic() > deadline:
-                raise EncoderError(f"The server takes more than {ALL_SECONDS:.0f} seconds: send fewer texts.")
             parts.append(part)
+        if time.monotonic() > deadline:
+            raise EncoderError(too_long)
         return answer.status, {name.lower(): value for name, value in answer.getheaders()}, b"".join(parts)
     except TimeoutError as error:
         raise EncoderError(
             f"The server at {host} does not answer in {left:.0f} seconds: check that it runs."
         ) from error
     except (OSError, http.client.HTTPException) as error:
+        if time.monotonic() > deadline:
+            raise EncoderError(too_long) from error
         raise EncoderError(
             f"The server at {host} cannot be asked ({quoted(str(error))}): check that it runs."
         ) from error
     finally:
+        end.cancel()
         connection.close()
+
+
+def _hang_up(connection: http.client.HTTPConnection) -> None:
+    """End the reading of a connection, from another thread."""
+    with contextlib.suppress(OSError):
+        if connection.sock is not None:
+            connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def is_near(url: str) -> bool:

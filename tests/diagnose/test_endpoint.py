@@ -163,9 +163,23 @@ def dripping(handler: BaseHTTPRequestHandler, body: dict) -> None:
         time.sleep(0.05)
 
 
+def dripping_headers(handler: BaseHTTPRequestHandler, body: dict) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nServer: ")
+    for _ in range(40):
+        handler.wfile.write(b"a")
+        handler.wfile.flush()
+        time.sleep(0.05)
+
+
+def deep(handler: BaseHTTPRequestHandler, body: dict) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 200_000 + b"]" * 200_000)
+
+
 HOSTILE: dict[str, tuple[Answer, str]] = {
     "hangs": (hanging, "does not answer"),
     "answers drop by drop": (dripping, "seconds"),
+    "begins drop by drop": (dripping_headers, "seconds"),
+    "nests its answer": (deep, "not JSON|nested"),
     "answers without end": (endless, "fewer texts"),
     "is not JSON": (lambda handler, body: handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n<html>"), "not JSON"),
     "fails": (lambda handler, body: reply(handler, {"error": "out of memory"}, 500), "out of memory"),
