@@ -11,7 +11,9 @@ import pytest
 
 import encoder
 from encoder import diagnose
+from encoder.diagnose.faults.base import PARTS
 from pages.base.access import limits, visitors
+from pages.model.params import STEPS
 from tests.diagnose.test_endpoint import reply, serving
 from tests.pages.apps import assert_well, sentences, visit, written
 
@@ -52,6 +54,12 @@ def test_the_stage_of_a_fault_opens_in_the_model():
     assert_well(app)
     assert app.query_params["step"] == "output"
     assert app.query_params["text"] in TEXTS
+
+
+def test_every_fault_opens_a_part_that_the_model_has():
+    opened_at = {kind.part or PARTS.get(kind.stage, "") for kind in diagnose.FAULTS.values()}
+    assert opened_at <= set(STEPS)
+    assert {"ids", "embedding", "softmax", "ffn", "output"} <= opened_at
 
 
 @pytest.mark.parametrize("source", ["digits-pre", "spoken-digits"])
