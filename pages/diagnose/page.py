@@ -37,6 +37,8 @@ STAGES = {
     "text": "Text", "tokens": "Tokens", "embedding": "Embedding", "layers": "Layers", "pooling": "Pooling",
     "dense": "Dense", "vector": "Normalisation",
 }  # fmt: skip
+#: Those of images and sounds.
+OF_FILES = {name: title for name, title in STAGES.items() if name != "text"} | {"tokens": "Preparation"}
 #: How a stage is marked, in Markdown.
 MARKS = {
     "agrees": ":green-badge[:material/check: {}]",
@@ -128,7 +130,7 @@ def excluded(what: Hashable) -> diagnose.Excluded:
 def verdict(view: View, given: Given, prompt: str | None, settings: Settings) -> diagnose.Verdict | None:
     """The answer, computed once in this session; None while it waits for a click."""
     what = (view.model, given.key, prompt, *astuple(settings))
-    known = excluded(what)
+    known = excluded(what[:-1])  # whatever number of faults together
 
     def work() -> long_work.Work[diagnose.Verdict]:
         others = []
@@ -151,7 +153,7 @@ def verdict(view: View, given: Given, prompt: str | None, settings: Settings) ->
 
     label, ask = "Diagnose", "Every fault is run."
     if len(known):
-        label, ask = "Go on", f"Stopped. Excluded so far: {len(known):,}; they are not run again."
+        label, ask = "Go on", f"Excluded so far: {len(known):,}; they are not run again."
     return results.of_work("diagnose", what, work, label=label, ask=ask, own=True, most=3)
 
 
@@ -173,7 +175,7 @@ def draw_example(view: View) -> None:
         f"**Example.** Another{said} Its vectors differ from those of {plain(view.loaded.name)} by up to "
         f"**{found.difference_without:.2g}**."
     )
-    pipeline(found)
+    pipeline(view, found)
     differences(view, found)
 
 
@@ -183,7 +185,7 @@ def draw(view: View, given: Given, found: diagnose.Verdict) -> None:
     st.markdown(f"**{TITLES[found.verdict]}.** {plain(first)}")
     for line in rest:
         st.markdown(plain(line))
-    pipeline(found)
+    pipeline(view, found)
     picture_of_model(view, given, found)
     figures = differences(view, found)
     Export(
@@ -205,11 +207,12 @@ def draw(view: View, given: Given, found: diagnose.Verdict) -> None:
     )
 
 
-def pipeline(found: diagnose.Verdict) -> None:
+def pipeline(view: View, found: diagnose.Verdict) -> None:
     """The stages in a row, those that differ marked."""
+    stages = STAGES if view.loaded.takes == "text" else OF_FILES
     faulty = {fault.stage for fault in found.faults}
     usual = "agrees" if found.verdict != "unknown" and found.verdict != "not-repeatable" else "not known"
-    marks = {title: MARKS["differs" if stage in faulty else usual] for stage, title in STAGES.items()}
+    marks = {title: MARKS["differs" if stage in faulty else usual] for stage, title in stages.items()}
     with st.container(key="diagnose-stages"):
         st.markdown(" → ".join(mark.format(title) for title, mark in marks.items()))
 
