@@ -59,7 +59,7 @@ SECTIONS = {
         Page("texts", "Texts", "join_inner", "Which texts answer a query, and why were others not found?",
              uses=("model",), layers=False, takes=WITH_MAPS[:3], why="It compares inputs."),
         Page("diagnose", "Diagnose", "difference", "Which fault gives exactly the vectors of your other program?",
-             uses=("model",), takes=TEXT, why="It compares vectors of texts.", as_trained=True),
+             uses=("model",), as_trained=True),
         Page("probes", "Probes", "network_node", "Which layer holds a label?", uses=("model",), takes=TEXT,
              why="Its labels belong to words and sentences.", in_bar=False),
     ],

@@ -49,6 +49,6 @@ def text() -> str:
         what = " ".join((kind.__doc__ or "").split())
         seen = ", ".join(f"[{place.split('/')[1]} {place.split('/')[-1]}](https://github.com/{place})"
                          for place in SEEN.get(kind.name, ()))  # fmt: skip
-        remedy = kind.remedy.replace(" ({own})", "").replace("|", "\\|")
+        remedy = kind.remedy.replace("|", "\\|")
         lines.append(f"| `{kind.name}` | {kind.stage} | {what} | {remedy} | {seen or '-'} |")
     return "\n".join(lines)

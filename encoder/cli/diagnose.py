@@ -6,7 +6,8 @@ import argparse
 import functools
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,8 +19,10 @@ from encoder.cli import inputs
 from encoder.cli.command import CommandError, Result
 from encoder.cli.progress import Shown
 from encoder.cli.writing import say
+from encoder.diagnose import Model
 from encoder.diagnose.fingerprint import DECIDES
 from encoder.diagnose.folders import signal_encoder, text_encoder
+from encoder.diagnose.media import Inputs, content
 from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
@@ -85,26 +88,33 @@ def verdict(options: argparse.Namespace) -> engine.Verdict:
     model = text_encoder(load(options.model, device=options.device))
     prompt = _prompt(model, options.prompt)
     sent = tuple(text for text in _texts(options) for _ in range(options.repeat))
-    return _searched(options, options.model, model, sent, _vectors(options, model, sent, prompt), prompt)
+    return _searched(options, options.model, model, sent, _vectors(options, lambda: model, sent, prompt), prompt)
 
 
 def _verdict_of_media(options: argparse.Namespace) -> engine.Verdict:
-    """Of images or sounds: the files of a folder, in the order of their names."""
-    if not options.vectors or options.endpoint or options.onnx or options.texts:
-        raise inputs.Misuse("images and sounds need --vectors FILE, without --texts, --endpoint and --onnx.")
-    folder = Path(options.media)
+    """Of images or sounds: the files of a folder."""
+    if options.texts:
+        raise inputs.Misuse("--media FOLDER stands in place of --texts FILE: specify one of them.")
+    files = _files(options.media)
+    model = signal_encoder(load(options.model, device=options.device))
+    return _searched(options, options.model, model, files, _vectors(options, lambda: model, files, None), None)
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    """The files of a folder in the order of their names."""
     if not folder.is_dir():
         raise inputs.Misuse(f"no folder {str(folder)[:200]}: specify the folder of the images or sounds.")
-    files = sorted(one for one in folder.iterdir() if one.is_file() and not one.name.startswith("."))
-    model = signal_encoder(load(options.model, device=options.device))
-    return _searched(options, options.model, model, files, engine.read_vectors(options.vectors), None)
+    found = sorted(one for one in folder.iterdir() if one.is_file() and not one.name.startswith("."))
+    if not found:
+        raise inputs.Misuse(f"no files in {str(folder)[:200]}: specify the folder of the images or sounds.")
+    return {one.name: content(one) for one in found}
 
 
 def _searched(
     options: argparse.Namespace,
     source: str,
     model: TextEncoder | SignalEncoder,
-    texts: Sequence[str] | Sequence[Path],
+    texts: Inputs,
     vectors: np.ndarray,
     prompt: str | None,
 ) -> engine.Verdict:
@@ -134,9 +144,9 @@ def _printed(options: argparse.Namespace, found: engine.Verdict) -> int:
     return found.code
 
 
-def _prompt(model: TextEncoder, given: str | None) -> str | None:
+def _prompt(model: TextEncoder | SignalEncoder, given: str | None) -> str | None:
     """A prompt by its name in the model, or as it is written."""
-    return model.prompts.get(given, given) if given is not None else None
+    return model.prompts.get(given, given) if given is not None and isinstance(model, TextEncoder) else None
 
 
 def _texts(options: argparse.Namespace) -> tuple[str, ...]:
@@ -160,65 +170,67 @@ def _texts(options: argparse.Namespace) -> tuple[str, ...]:
     return read.texts
 
 
-def _vectors(options: argparse.Namespace, model: TextEncoder, texts: tuple[str, ...], prompt: str | None) -> np.ndarray:
-    """The other program's vectors: of a file, of a server, or of an ONNX file."""
+def _vectors(
+    options: argparse.Namespace, model: Callable[[], TextEncoder | SignalEncoder], texts: Inputs, prompt: str | None
+) -> np.ndarray:
+    """The other program's vectors: of a file, of a server, or of an ONNX file, which needs the model's tokens."""
     given = [name for name in ("vectors", "endpoint", "onnx") if getattr(options, name)]
     if len(given) != 1:
         raise inputs.Misuse("specify one of --vectors FILE, --endpoint URL and --onnx FILE.")
     if options.vectors:
         return engine.read_vectors(options.vectors)
     if options.onnx:
-        return engine.embed_by_onnx(model, options.onnx, texts, prompt=prompt)
+        if isinstance(texts, Mapping):
+            raise inputs.Misuse("--onnx FILE runs texts: save the vectors of images and sounds, and specify --vectors.")
+        return engine.embed_by_onnx(text_encoder(model()), options.onnx, texts, prompt=prompt)
     server = engine.Endpoint(options.endpoint, options.server_model or "", options.batch)
+    if isinstance(texts, Mapping):
+        return server.embed_files(texts, model().takes)
     return server.embed(texts)
 
 
 def write_golden(options: argparse.Namespace) -> int:
     """Write a golden file of a model."""
-    model = text_encoder(load(options.model, device="cpu"))
-    texts = _texts(options) if options.texts else ()
-    golden = engine.make_golden(
-        options.model, texts, model=model, layers=options.layers, prompt=_prompt(model, options.prompt)
-    )
+    model = _tower(load(options.model, device="cpu"), bool(options.media))
+    given: Inputs = _files(options.media) if options.media else _texts(options) if options.texts else ()
+    prompt = _prompt(model, options.prompt)
+    golden = engine.make_golden(options.model, given, model=model, layers=options.layers, prompt=prompt)
     engine.write_golden(golden, options.out)
     facts = {"file": str(options.out), "texts": len(golden.texts), "fingerprint": golden.fingerprint.id}
-    say(options, f"{options.out}: {len(golden.texts)} texts, fingerprint {golden.fingerprint.id}", facts)
+    noun = "files" if golden.files else "texts"
+    say(options, f"{options.out}: {len(golden.texts)} {noun}, fingerprint {golden.fingerprint.id}", facts)
     return 0
+
+
+def _tower(model: Model, media: bool) -> TextEncoder | SignalEncoder:
+    """The encoder of texts; of images or sounds where `media` says so, or where the model has no other."""
+    return signal_encoder(model) if media or "text" not in model.towers else text_encoder(model)
 
 
 @misused
 def check_golden(options: argparse.Namespace) -> int:
     """Compare another program with a golden file; where it differs, diagnose."""
     golden = engine.read_golden(options.golden)
-    model: TextEncoder | None = None
     source = options.model or golden.run.model.source
-    if options.onnx:
-        model = text_encoder(load(source, device="cpu"))
-        vectors = engine.embed_by_onnx(model, options.onnx, golden.texts, prompt=golden.prompt)
-    elif options.endpoint:
-        vectors = engine.Endpoint(options.endpoint, options.server_model or "", options.batch).embed(golden.texts)
-    elif options.vectors:
-        vectors = engine.read_vectors(options.vectors)
-    else:
-        raise inputs.Misuse("specify one of --vectors FILE, --endpoint URL and --onnx FILE.")
+    opened = cache(lambda: golden.model_of(load(source, device="cpu")))  # where its numbers are needed
+    vectors = _vectors(options, opened, golden.inputs, golden.prompt)
     differences = golden.differences(vectors)
     worst, limit = float(differences.max()), golden.tolerance(options.precision)
     if worst <= limit:
         facts = {"verdict": "sound", "difference": worst, "tolerance": limit, "fingerprint": golden.fingerprint.id}
         say(options, f"The same: largest relative difference: {worst:.2g}, tolerance: {limit:.2g}.", facts)
         return 0
-    model = model or text_encoder(load(source, device="cpu"))
-    changed = engine.fingerprint(model, golden.prompt).differences(golden.fingerprint)
+    changed = engine.fingerprint(opened(), golden.prompt).differences(golden.fingerprint)
     for name, (now, then) in changed.items():
         print(f"The model here is not that of the golden file: {name}: {now}, then: {then}", file=sys.stderr)
     options.device, options.other, options.together, options.resume = "cpu", [], 2, None
-    _printed(options, _searched(options, source, model, golden.texts, vectors, golden.prompt))
+    _printed(options, _searched(options, source, opened(), golden.inputs, vectors, golden.prompt))
     return 1
 
 
 def fingerprint(options: argparse.Namespace) -> int:
     """The fingerprint of a model, or what differs from another."""
-    model = text_encoder(load(options.model, device="cpu"))
+    model = _tower(load(options.model, device="cpu"), options.media)
     own = engine.fingerprint(model, _prompt(model, options.prompt))
     if options.compare is None:
         lines = [f"{own.id}", *(f"{name}: {value}" for name, value in own.fields.items())]
@@ -230,7 +242,7 @@ def fingerprint(options: argparse.Namespace) -> int:
     elif path.suffix == ".safetensors" and path.is_file():
         other = engine.read_golden(path).fingerprint
     else:
-        second = text_encoder(load(options.compare, device="cpu"))
+        second = _tower(load(options.compare, device="cpu"), options.media)
         other = engine.fingerprint(second, _prompt(second, options.prompt))
     changed = own.differences(other)
     decides = [name for name in changed if name in DECIDES]

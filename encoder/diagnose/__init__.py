@@ -13,22 +13,21 @@ checks files without vectors, `golden` writes files against which other programs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from encoder.checkpoints import load
 from encoder.diagnose.endpoint import Endpoint
-from encoder.diagnose.example import example
+from encoder.diagnose.example import example_of
 from encoder.diagnose.excluded import Excluded
 from encoder.diagnose.faults import FAULTS, Fault, register
 from encoder.diagnose.fingerprint import Fingerprint, fingerprint
 from encoder.diagnose.folders import Check, Finding, check, folder_of, lengths_of, signal_encoder, text_encoder
 from encoder.diagnose.golden import Golden, read_golden, write_golden
 from encoder.diagnose.golden import make as make_golden
-from encoder.diagnose.media import Media, MediaPipeline, media_probes, write_probes
+from encoder.diagnose.media import Inputs, Media, MediaPipeline, media_probes, probe_files, write_probes
 from encoder.diagnose.onnx_file import embed_by_onnx
 from encoder.diagnose.pipeline import STAGES, Pipeline
 from encoder.diagnose.probes import probes
@@ -46,7 +45,7 @@ Model = NamedEncoder | JointEncoder
 __all__ = [
     "FAULTS", "STAGES", "Check", "Endpoint", "Excluded", "Fault", "Finding", "Fingerprint", "Golden", "Pipeline",
     "Step", "Verdict", "check", "embed_by_onnx", "example", "find", "find_gradually", "fingerprint", "make_golden",
-    "media_probes", "probes", "read_golden", "read_vectors", "register", "write_golden", "write_probes",
+    "media_probes", "probe_files", "probes", "read_golden", "read_vectors", "register", "write_golden", "write_probes",
 ]  # fmt: skip
 
 
@@ -56,7 +55,7 @@ def __dir__() -> list[str]:
 
 def find_gradually(
     source: str | Path | Model,
-    texts: Sequence[Any],
+    texts: Inputs,
     vectors: np.ndarray,
     *,
     prompt: str | None = None,
@@ -86,11 +85,22 @@ def find_gradually(
     )
 
 
+def example(model: NamedEncoder, texts: Inputs) -> Verdict:
+    """What `find` says of the vectors that this model gives with a fault that is known. Runs the model a few times.
+
+    Raises EncoderError for a model to which none of the faults of the example makes a difference.
+    """
+    base, names, _ = _base(model, texts, None)
+    return example_of(base, names)
+
+
 def _base(
-    model: Model, inputs: Sequence[Any], prompt: str | None
+    model: Model, inputs: Inputs, prompt: str | None
 ) -> tuple[Pipeline, Sequence[str], Callable[[object], TextEncoder | SignalEncoder]]:
     """The right pipeline, the texts or the names of the media, and what finds the same tower of another model."""
-    if isinstance(inputs, str) or not inputs or any(isinstance(one, str) for one in inputs):
+    if not isinstance(inputs, Mapping) and (
+        isinstance(inputs, str) or not inputs or any(isinstance(one, str) for one in inputs)
+    ):
         check_texts(inputs)
         return Pipeline.of(text_encoder(model), prompt), inputs, text_encoder
     signals = signal_encoder(model)
@@ -101,9 +111,10 @@ def _base(
 find = gradual.at_once(find_gradually, "find")
 find.__doc__ = """Which fault gives exactly these vectors of another program: a Verdict.
 
-source: a model, or what `encoder.load` opens; texts: or images and sounds, as values that `prepare` accepts or as Paths
-of files; vectors: [N, D'], one for each text; prompt: what the reference puts before each text (None: the model's own,
-"": none); precision: the number type of the other program; batch: texts in its batches; others: models whose weights or
-tokenizers it may use; together: faults at once, 1 to 3; kept: what an earlier part of this search has excluded. Raises
-EncoderError unless each text has one vector, whose numbers are finite and not all 0.
+source: a model, or what `encoder.load` opens; texts: or images and sounds, as values that `prepare` accepts, as Paths
+or contents of files, or as these by their names; vectors: [N, D'], one for each text; prompt: what the reference puts
+before each text (None: the model's own, "": none); precision: the number type of the other program; batch: texts in its
+batches; others: models whose weights or tokenizers it may use; together: faults at once, 1 to 3; kept: what an earlier
+part of this search has excluded. Raises EncoderError unless each text has one vector, whose numbers are finite and not
+all 0.
 """

@@ -55,7 +55,7 @@ def check(vectors: np.ndarray, n_texts: int) -> None:
         raise EncoderError(f"The vectors have the shape {vectors.shape}: specify one vector for each text, [N, width].")
     if len(vectors) != n_texts:
         raise EncoderError(
-            f"There are {len(vectors):,} vectors and {n_texts:,} texts: specify one vector for each text, in its order."
+            f"There are {len(vectors):,} vectors and {n_texts:,} inputs: specify one vector for each, in their order."
         )
     if not np.isfinite(vectors).all():
         rows = np.flatnonzero(~np.isfinite(vectors).all(axis=1))

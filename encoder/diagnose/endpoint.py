@@ -5,14 +5,19 @@ Only the named host is asked. A redirect to another one is not followed, and not
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import http.client
 import ipaddress
 import json
+import mimetypes
 import socket
 import ssl
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -20,6 +25,7 @@ import numpy as np
 
 from encoder.diagnose.vector_files import TEXT_BYTES, as_array, vectors_of
 from encoder.errors import EncoderError, quoted
+from encoder.inputs.layout import InputKind
 
 #: Seconds until a connection is made or a part is read, and until all is done.
 PART_SECONDS, ALL_SECONDS = 30.0, 300.0
@@ -31,6 +37,8 @@ PART_BYTES = 65_536
 FIELDS = {"/embeddings": "input", "/api/embed": "input", "/embed": "inputs", "/embedding": "content"}
 #: The paths that are tried for an address without one.
 TRIED = ("/v1/embeddings", "/embed", "/api/embed", "/embedding")
+#: Those of images and sounds: vLLM's, SGLang's and Infinity's.
+TRIED_OF_FILES = ("/v1/embeddings", "/embeddings")
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,26 @@ class Endpoint:
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors of the texts, float32 [N, D']. Raises EncoderError for any other answer."""
+        return self._first_that_answers(TRIED, [_of_texts], texts, self.batch or len(texts))
+
+    def embed_files(self, files: Mapping[str, bytes], takes: InputKind) -> np.ndarray:
+        """Vectors of images or sounds, float32 [N, D']: files by their names. takes: "image" or "sound".
+
+        Raises EncoderError for any other answer.
+        """
+        usual = "image/png" if takes == "image" else "audio/wav"
+        addresses = [
+            f"data:{mimetypes.guess_type(name)[0] or usual};base64,{base64.b64encode(one).decode()}"
+            for name, one in files.items()
+        ]
+        kind = "image" if takes == "image" else "audio"
+        forms = [partial(form, kind=kind) for form in (_as_message, _as_objects, _as_addresses)]
+        return self._first_that_answers(TRIED_OF_FILES, forms, addresses, 1)
+
+    def _first_that_answers(
+        self, tried: Sequence[str], forms: Sequence[Form], inputs: Sequence[str], size: int
+    ) -> np.ndarray:
+        """The vectors by the first path and form that the server knows, `size` inputs at a time."""
         deadline = time.monotonic() + ALL_SECONDS
         place = _split(self.url)
         if not is_near(self.url):
@@ -50,34 +78,65 @@ class Endpoint:
                 f"{quoted(place.hostname)} is not on your machine or network: save the answer of that server, and "
                 "specify the file as the vectors."
             )
-        paths = [place.path] if place.path not in ("", "/") else list(TRIED)
-        size = self.batch or len(texts)
-        trouble = ""
-        for path in paths:
-            field = next((name for end, name in FIELDS.items() if path.endswith(end)), "input")
-            try:
-                parts = []
-                for first in range(0, len(texts), size):
-                    some = list(texts[first : first + size])
-                    answer = post(place._replace(path=path), self.request(field, some), deadline)
-                    part = as_array(vectors_of(answer), "The answer")
-                    if len(part) != len(some):
-                        raise EncoderError(
-                            f"The server gives {len(part)} vectors for {len(some)} texts: lower --batch."
-                        )
-                    parts.append(part)
-                return np.concatenate(parts)
-            except NotThere as error:
-                trouble = str(error)
-        raise EncoderError(trouble)
+        trouble: EncoderError | None = None
+        for path in [place.path] if place.path not in ("", "/") else tried:
+            for form in forms:
+                try:
+                    return self._by(place._replace(path=path), form, inputs, size, deadline)
+                except NotThere as error:
+                    trouble = error
+                    break
+                except Refused as error:
+                    trouble = error
+            else:
+                break
+        raise EncoderError(str(trouble))
 
-    def request(self, field: str, texts: list[str]) -> dict[str, Any]:
-        """What a server expects. field: the name of the texts."""
-        return {field: texts} | ({"model": self.model or "default"} if field == "input" else {})
+    def _by(self, place: SplitResult, form: Form, inputs: Sequence[str], size: int, deadline: float) -> np.ndarray:
+        field = next((name for end, name in FIELDS.items() if place.path.endswith(end)), "input")
+        model = {"model": self.model or "default"} if field == "input" else {}
+        parts = []
+        for first in range(0, len(inputs), size):
+            some = list(inputs[first : first + size])
+            part = as_array(vectors_of(post(place, form(field, some) | model, deadline)), "The answer")
+            if len(part) != len(some):
+                raise EncoderError(f"The server gives {len(part)} vectors for {len(some)} inputs: lower --batch.")
+            parts.append(part)
+        return np.concatenate(parts)
+
+
+# --- what servers expect ----------------------------------------------------------------------------------------------
+
+#: (name of the texts, some inputs) -> the body of a request.
+Form = Callable[[str, list[str]], dict[str, Any]]
+
+
+def _of_texts(field: str, texts: list[str]) -> dict[str, Any]:
+    return {field: texts}
+
+
+def _as_message(field: str, addresses: list[str], kind: str) -> dict[str, Any]:
+    """vLLM's: a conversation, whose only message is the file."""
+    name = f"{kind}_url"
+    return {"messages": [{"role": "user", "content": [{"type": name, name: {"url": one}} for one in addresses]}]}
+
+
+def _as_objects(field: str, addresses: list[str], kind: str) -> dict[str, Any]:
+    """Jina's and SGLang's: an object for each file."""
+    return {field: [{kind: one} for one in addresses]}
+
+
+def _as_addresses(field: str, addresses: list[str], kind: str) -> dict[str, Any]:
+    """Infinity's: addresses that hold the files, and their kind. Last: others may take them for texts."""
+    return {field: addresses, "modality": kind}
 
 
 class NotThere(EncoderError):
     """A server without this path."""
+
+
+class Refused(EncoderError):
+    """A server that has the path and refuses the request."""
 
 
 def _split(url: str) -> SplitResult:
@@ -95,7 +154,7 @@ def _split(url: str) -> SplitResult:
 
 
 def post(place: SplitResult, body: dict[str, Any], deadline: float) -> Any:
-    """The JSON that a server answers. Raises EncoderError; NotThere for a path that it does not have."""
+    """The JSON that a server answers. Raises EncoderError; NotThere or Refused where another path or form may do."""
     first = (place.scheme, place.hostname, place.port)
     for _ in range(MOST_REDIRECTS + 1):
         status, headers, content = _exchange(place, json.dumps(body).encode(), deadline)
@@ -111,7 +170,7 @@ def post(place: SplitResult, body: dict[str, Any], deadline: float) -> Any:
                 f"The server has no {place.path}: specify the address with its path, such as /v1/embeddings."
             )
         if status != 200:
-            raise EncoderError(f"The server answers {status}: {quoted(content[:200].decode('utf-8', 'replace'))}.")
+            raise Refused(f"The server answers {status}: {quoted(content[:200].decode('utf-8', 'replace'))}.")
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as error:
@@ -130,28 +189,42 @@ def _exchange(place: SplitResult, body: bytes, deadline: float) -> tuple[int, di
     else:
         connection = http.client.HTTPConnection(host, port, timeout=left)
     target = (place.path or "/") + (f"?{place.query}" if place.query else "")
+    too_long = f"The server takes more than {ALL_SECONDS:.0f} seconds: send fewer texts."
+    end = threading.Timer(max(0.1, deadline - time.monotonic()), _hang_up, [connection])  # also while headers drip
+    end.daemon = True
+    end.start()
     try:
         connection.request("POST", target, body, {"Content-Type": "application/json", "Accept": "application/json"})
         answer = connection.getresponse()
         parts, size = [], 0
-        while part := answer.read1(PART_BYTES):
+        while time.monotonic() <= deadline and (part := answer.read1(PART_BYTES)):
             size += len(part)
             if size > TEXT_BYTES:
                 raise EncoderError(f"The server answers more than {TEXT_BYTES / 1e6:,.0f} MB: send fewer texts.")
-            if time.monotonic() > deadline:
-                raise EncoderError(f"The server takes more than {ALL_SECONDS:.0f} seconds: send fewer texts.")
             parts.append(part)
+        if time.monotonic() > deadline:
+            raise EncoderError(too_long)
         return answer.status, {name.lower(): value for name, value in answer.getheaders()}, b"".join(parts)
     except TimeoutError as error:
         raise EncoderError(
             f"The server at {host} does not answer in {left:.0f} seconds: check that it runs."
         ) from error
     except (OSError, http.client.HTTPException) as error:
+        if time.monotonic() > deadline:
+            raise EncoderError(too_long) from error
         raise EncoderError(
             f"The server at {host} cannot be asked ({quoted(str(error))}): check that it runs."
         ) from error
     finally:
+        end.cancel()
         connection.close()
+
+
+def _hang_up(connection: http.client.HTTPConnection) -> None:
+    """End the reading of a connection, from another thread."""
+    with contextlib.suppress(OSError):
+        if connection.sock is not None:
+            connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def is_near(url: str) -> bool:

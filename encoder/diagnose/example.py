@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from encoder.diagnose import comparing
-from encoder.diagnose.faults import Fault, ends
+from encoder.diagnose.faults import FAULTS, Clues, Fault
 from encoder.diagnose.fingerprint import fingerprint
 from encoder.diagnose.pipeline import Pipeline
 from encoder.diagnose.verdict import Verdict
-from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 
 #: Of these the first that changes the model's vectors.
-FAULTS: tuple[Fault, ...] = (
-    ends.OtherPooling("cls"), ends.OtherPooling("mean"), ends.NormaliseMissing(), ends.NormaliseExtra(),
-)  # fmt: skip
+TOLD = ("image-crop", "channel-order", "sound-rate", "pooling", "normalise-missing", "normalise-extra")
 
 
-def example(model: TextEncoder, texts: Sequence[str]) -> Verdict:
-    """What `find` says of the vectors that this model gives with a fault that is known. Runs the model twice.
-
-    Raises EncoderError for a model to which none of these faults makes a difference.
-    """
-    base = Pipeline.of(model)
+def example_of(base: Pipeline, texts: Sequence[str]) -> Verdict:
+    """What the search says of vectors with one of TOLD. Raises EncoderError where none of them changes the vectors."""
     right = base.vectors(texts)
-    for fault in FAULTS:
+    for fault in _told(base, Clues(texts, right)):
         try:
             theirs = fault.apply(base).vectors(texts)
         except EncoderError:  # the model cannot have this fault
@@ -36,10 +29,16 @@ def example(model: TextEncoder, texts: Sequence[str]) -> Verdict:
                 difference=0.0,
                 difference_without=comparing.largest(right, theirs),
                 faults=(fault,),
-                fingerprint=fingerprint(model).id,
+                fingerprint=fingerprint(base.model, base.front.prompt).id,
                 texts=tuple(texts),
                 theirs=theirs,
                 right=right,
                 explained=theirs,
             )
     raise EncoderError("No fault of the example changes the vectors of this model.")
+
+
+def _told(base: Pipeline, clues: Clues) -> Iterator[Fault]:
+    for name in TOLD:
+        if base.model.takes in FAULTS[name].takes:
+            yield from FAULTS[name].candidates(base, clues)

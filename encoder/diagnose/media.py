@@ -13,8 +13,9 @@ import io
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,53 @@ from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.signal import SignalEncoder
 from encoder.errors import EncoderError
+from encoder.inputs import media_file
+from encoder.inputs.image_files import MOST_BYTES, open_picture
+from encoder.inputs.layout import InputKind
 from encoder.inputs.sound import Sound
-from encoder.inputs.sound_files import wav_bytes
+from encoder.inputs.sound_files import open_sound, wav_bytes
 from encoder.model.pooling import Dense, DenseConfig
 
 #: Inputs that run together, and prepared ones that are kept.
 TOGETHER, KEPT = 8, 128
+#: Pixels or samples of all inputs: 600 MB.
+MOST_NUMBERS = 200_000_000
+
+
+#: Values that `prepare` accepts, and Paths or contents of files; or these by names.
+Inputs = Sequence[Any] | Mapping[str, Any]
+
+
+def named(model: SignalEncoder, inputs: Inputs) -> dict[str, Any]:
+    """Files by their names, values by their numbers."""
+    if isinstance(inputs, Mapping):
+        return dict(inputs)
+    found: dict[str, Any] = {}
+    for number, one in enumerate(inputs, 1):
+        name = Path(one).name if isinstance(one, str | Path) else f"{model.takes} {number}"
+        found[name if name not in found else f"{name} ({number})"] = one
+    return found
+
+
+def opened(model: SignalEncoder, one: Any, name: str) -> Any:
+    """A file, or its content -> what `prepare` accepts, every pixel of it; a value as it is. Raises EncoderError."""
+    if not isinstance(one, str | Path | bytes):
+        return one
+    return open_picture(one, name, every_pixel=True) if model.takes == "image" else open_sound(one, name)
+
+
+def content(one: Any) -> bytes:
+    """The file of an input, as another program gets it: a Path's content; a sound as WAV, an image as PNG.
+
+    Raises EncoderError for a file that is missing or too large.
+    """
+    if isinstance(one, str | Path | bytes):
+        return media_file.content(one, "This file", most=MOST_BYTES, kind="media", refused=EncoderError)[0]
+    if isinstance(one, Sound):
+        return wav_bytes(one)
+    out = io.BytesIO()
+    one.save(out, "PNG")
+    return out.getvalue()
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,20 +88,23 @@ class Media:
     _prepared: OrderedDict[tuple[str, Prepared], Tensor] = field(default_factory=OrderedDict)
 
     @classmethod
-    def of(cls, model: SignalEncoder, inputs: Sequence[Any]) -> Media:
-        """Files by their names, values by their numbers. Raises EncoderError for a file that does not open."""
-        found: dict[str, Any] = {}
-        for number, one in enumerate(inputs, 1):
-            is_file = isinstance(one, str | Path)
-            name = Path(one).name if is_file else f"{model.takes} {number}"
-            name = name if name not in found else f"{name} ({number})"
-            found[name] = model.open(one) if is_file else one
+    def of(cls, model: SignalEncoder, inputs: Inputs) -> Media:
+        """Inputs by their names. Raises EncoderError for a file that does not open, and for too many numbers."""
+        found, numbers = {}, 0
+        for name, one in named(model, inputs).items():
+            found[name] = opened(model, one, name)
+            numbers += _size(found[name])
+            if numbers > MOST_NUMBERS:
+                raise EncoderError(
+                    f"{name} and the files before it have more than {MOST_NUMBERS:,} pixels or samples: "
+                    "send fewer or smaller ones."
+                )
         return cls(model, found)
 
     @cached_property
     def probes(self) -> Mapping[str, Any]:
-        """Inputs that make faults visible, by names that files of the user do not have."""
-        return {f"probe-{name}": one for name, one in media_probes(self.model).items()}
+        """Inputs that make faults visible, by the names of their files."""
+        return media_probes(self.model)
 
     def prepared(self, name: str, how: Prepared) -> Tensor:
         """What the encoder receives of an input. Raises the errors of `prepare`."""
@@ -175,18 +220,32 @@ def longer_side(image: Any) -> int:
 
 #: (height, width) of the probe images: square, wide, tall, smaller than any model's, and much larger.
 IMAGES = {
-    "square": (256, 256), "wide": (240, 400), "tall": (401, 233), "small": (40, 56), "large": (2_400, 4_000),
+    "probe-square.png": (256, 256), "probe-wide.png": (240, 400), "probe-tall.png": (401, 233),
+    "probe-small.png": (40, 56), "probe-large.png": (2_400, 4_000),
 }  # fmt: skip
 #: (seconds, samples a second) of the probe sounds.
-SOUNDS = {"short": (0.6, 16_000), "other-rate": (1.3, 22_050), "long": (4.0, 16_000)}
+SOUNDS = {
+    "probe-short.wav": (0.6, 16_000), "probe-other-rate.wav": (1.3, 22_050), "probe-long.wav": (4.0, 16_000),
+}  # fmt: skip
 
 
 def media_probes(model: SignalEncoder) -> dict[str, Any]:
-    """Images or sounds to send to the other program, by names: some not square, one large; some short or of another
-    rate."""
+    """Images or sounds to send to the other program, by the names of their files: some not square, one large; some
+    short or of another rate."""
     if model.takes == "sound":
         return {name: probe_sound(seconds, rate) for name, (seconds, rate) in SOUNDS.items()}
     return {name: probe_image(height, width) for name, (height, width) in IMAGES.items()}
+
+
+@cache
+def probe_files(takes: InputKind) -> Mapping[str, bytes]:
+    """The probes as files, PNG or WAV, in the order of their names. takes: "image" or "sound"."""
+    made = (
+        {name: content(probe_sound(*SOUNDS[name])) for name in sorted(SOUNDS)}
+        if takes == "sound"
+        else {name: content(probe_image(*IMAGES[name])) for name in sorted(IMAGES)}
+    )
+    return MappingProxyType(made)
 
 
 @lru_cache(maxsize=8)
@@ -219,21 +278,14 @@ def probe_sound(seconds: float, rate: int) -> Sound:
 def write_probes(model: SignalEncoder, folder: str | Path) -> tuple[str, ...]:
     """Write the probes as files of a folder, PNG or WAV; returns their names. Raises SaveError."""
     Path(folder).mkdir(parents=True, exist_ok=True)
-    names = []
-    for name, one in media_probes(model).items():
-        names.append(f"probe-{name}{'.wav' if isinstance(one, Sound) else '.png'}")
-        write_probe(one, Path(folder) / names[-1])
-    return tuple(names)
+    for name, one in probe_files(model.takes).items():
+        write_probe(one, Path(folder) / name)
+    return tuple(probe_files(model.takes))
 
 
 def write_probe(one: Any, file: str | Path) -> None:
-    """Write a sound as WAV or an image as PNG. Raises SaveError."""
-    if isinstance(one, Sound):
-        disk.write_file(file, wav_bytes(one))
-        return
-    out = io.BytesIO()
-    one.save(out, "PNG")
-    disk.write_file(file, out.getvalue())
+    """Write an input as another program gets it. Raises SaveError."""
+    disk.write_file(file, content(one))
 
 
 def with_preparation(pipeline: Pipeline, **changes: Any) -> Pipeline:

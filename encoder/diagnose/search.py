@@ -35,6 +35,8 @@ from encoder.version import __version__ as VERSION
 
 #: Texts of the screen, at first and at most.
 SCREEN, MOST_SCREEN = 3, 8
+#: Numbers of the states of two faults that are kept for three: 200 MB.
+MOST_KEPT = 50_000_000
 #: Explanations that are distinguished.
 MOST_ALTERNATIVES = 4
 #: Candidates to whose vectors a coarser number type is added.
@@ -141,6 +143,7 @@ class _Search:
         self.screen = self._first_screen(distances)
         self._moved: dict[tuple[Faults, int], bool] = {}
         self._kept: dict[Faults, list[States] | None] = {}
+        self._room = MOST_KEPT
         self._was_rounded: set[Faults] = set()
         self.kept = Excluded()
         self.excluded: list[str] = []
@@ -308,7 +311,7 @@ class _Search:
                 if ends:
                     found += [one for some in self._ends([joined], ends, 1) for one in some]
                 else:
-                    found += self.explained(joined, partial(self.states, joined.pipeline, self.screen[:1]))
+                    found += self.explained(joined, partial(self.states_of, joined))
             yield found
 
     def active(self, fronts: Sequence[Candidate]) -> list[Candidate]:
@@ -341,12 +344,15 @@ class _Search:
             return None
 
     def states_of(self, candidate: Candidate) -> list[States] | None:
-        """The states of the first text of the screen; those of single faults are kept."""
-        if len(candidate.faults) > 1:
-            return self.states(candidate.pipeline, self.screen[:1])
-        if candidate.faults not in self._kept:
-            self._kept[candidate.faults] = self.states(candidate.pipeline, self.screen[:1])
-        return self._kept[candidate.faults]
+        """The states of the first text of the screen; those of single faults are kept, of two while there is room."""
+        if candidate.faults in self._kept:
+            return self._kept[candidate.faults]
+        found = self.states(candidate.pipeline, self.screen[:1])
+        numbers = sum(one.output.numel() for one in found or ())
+        if len(candidate.faults) < 2 or (len(candidate.faults) == 2 and numbers <= self._room):
+            self._kept[candidate.faults] = found
+            self._room -= numbers if len(candidate.faults) == 2 else 0
+        return found
 
     def _rounded(self) -> Iterator[list[Candidate]]:
         """The nearest candidates with a coarser number type."""

@@ -38,11 +38,11 @@ class ImageError(EncoderError):
     """A file is not an image that can be opened, or too large."""
 
 
-def open_picture(file: bytes | str | Path, name: str = "This file") -> Image:
+def open_picture(file: bytes | str | Path, name: str = "This file", *, every_pixel: bool = False) -> Image:
     """An image file, or its content -> an RGB or grey image, upright, on white where it is transparent.
 
-    A large JPEG file is decoded at half its size or less, its shorter side no smaller than DECODED_SIDE. Of an
-    animation you get the first frame. Raises ImageError.
+    A large JPEG file is decoded at half its size or less, its shorter side no smaller than DECODED_SIDE, unless every
+    pixel counts. Of an animation you get the first frame. Raises ImageError.
     """
     from PIL import Image, ImageOps, UnidentifiedImageError
 
@@ -50,7 +50,7 @@ def open_picture(file: bytes | str | Path, name: str = "This file") -> Image:
     try:
         image: Any = Image.open(io.BytesIO(file), formats=FORMATS)
         check_size(name, *image.size)
-        if image.format == "JPEG" and min(image.size) > DECODED_SIDE:
+        if image.format == "JPEG" and min(image.size) > DECODED_SIDE and not every_pixel:
             scale = DECODED_SIDE / min(image.size)
             image.draft(None, tuple(-int(-side * scale // 1) for side in image.size))
         image.load()

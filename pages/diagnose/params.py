@@ -10,6 +10,8 @@ TOGETHER = {"1": "single faults", "2": "pairs, too", "3": "up to three"}
 #: no file that a visitor names.
 SOURCES = {"file": "a file", "pasted": "JSON", "server": "a server", "onnx": "an ONNX file"}
 OF_A_VISITOR = ("file", "pasted")
+#: What runs texts only.
+NEEDS_TEXTS = ("onnx",)
 
 
 @state.register

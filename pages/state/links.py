@@ -1,6 +1,6 @@
 """Links from one page to another, by the name of its folder. A page that does not exist gets no link."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,10 +45,18 @@ def next_page(folder: str, label: str) -> None:
     link(folder, f"Next: {label}")
 
 
-def button(folder: str, label: str, icon: str, key: str, values: Mapping[str, Any] | None = None, **look: Any) -> None:
-    """Draw a button that opens a page. values: of that page, by their names in the address; look: of the button."""
+def button(
+    folder: str,
+    label: str,
+    icon: str,
+    key: str,
+    values: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
+    **look: Any,
+) -> None:
+    """Draw a button that opens a page. values: of that page, by their names in the address, or what makes them after a
+    click; look: of the button."""
     if exists(folder) and st.button(label, icon=f":material/{icon}:", key=key, **look):
-        state.put_named(**values or {})
+        state.put_named(**(values() if callable(values) else values or {}))
         st.switch_page(f"pages/{folder}/page.py")
 
 

@@ -143,7 +143,7 @@ def test_wrong_use_exits_with_2(words: str, said: str, folder: Path, capsys: pyt
 def test_another_number_of_texts_is_wrong_use(folder: Path, capsys: pytest.CaptureFixture):
     np.save("three.npy", np.load("right.npy")[:3])
     np.save("nan.npy", np.full((4, 3), np.nan))
-    for file, said in (("three.npy", "3 vectors and 4 texts"), ("nan.npy", "not finite")):
+    for file, said in (("three.npy", "3 vectors and 4 inputs"), ("nan.npy", "not finite")):
         assert main.main(f"diagnose twin-pre --texts texts.json --vectors {file}".split()) == 2
         assert said in capsys.readouterr().err
 

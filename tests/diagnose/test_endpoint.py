@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 import time
@@ -90,6 +91,51 @@ def test_every_kind_of_server_is_found(kind: str, batch: int | None):
     np.testing.assert_allclose(found, [vector(text) for text in TEXTS])
 
 
+def sizes_of(addresses: list[str]) -> list[list[float]]:
+    """The lengths of the files that addresses hold."""
+    return [[float(len(base64.b64decode(one.partition("base64,")[2]))), 1.0] for one in addresses]
+
+
+def conversation(body: dict) -> object:
+    (message,) = body["messages"]
+    (part,) = message["content"]
+    return {"data": [{"index": 0, "embedding": sizes_of([part[part["type"]]["url"]])[0]}]}
+
+
+#: Servers of images and sounds: path, and body -> answer, of which a KeyError or TypeError is a refusal.
+OF_FILES: dict[str, tuple[str, Callable[[dict], object]]] = {
+    "vllm": ("/v1/embeddings", conversation),
+    "sglang": ("/v1/embeddings", lambda body: sizes_of([one["image"] for one in body["input"]])),
+    "infinity": ("/embeddings", lambda body: sizes_of([f"{one:s}" for one in body["input"] if body["modality"]])),
+}
+
+
+@pytest.mark.parametrize("kind", OF_FILES)
+def test_servers_of_images_are_asked_in_their_form(kind: str):
+    path, answer = OF_FILES[kind]
+    seen: list[dict] = []
+
+    def answered(handler: BaseHTTPRequestHandler, body: dict) -> None:
+        seen.append(body)
+        try:
+            reply(handler, *((answer(body),) if handler.path == path else ({}, 404)))
+        except (KeyError, TypeError) as error:
+            reply(handler, {"detail": repr(error)}, 422)
+
+    files = {"a.png": b"12345", "b.webp": b"123", "c": b"1"}
+    with serving(answered) as url:
+        np.testing.assert_allclose(Endpoint(url).embed_files(files, "image"), [[5, 1], [3, 1], [1, 1]])
+    assert len(seen) <= 6  # a form that is refused is not tried again
+    refusing = serving(lambda handler, body: reply(handler, {"detail": "no images"}, 422))
+    with refusing as url, pytest.raises(EncoderError, match="no images"):
+        Endpoint(url).embed_files(files, "image")
+
+
+def test_a_sound_is_audio():
+    with serving(only("/v1/embeddings", conversation)) as url:
+        assert Endpoint(url).embed_files({"a.wav": b"1234"}, "sound").tolist() == [[4, 1]]
+
+
 def test_a_path_of_ones_own_is_used():
     with serving(only("/team/v1/embeddings", lambda body: [vector(one) for one in body["input"]])) as url:
         assert len(Endpoint(f"{url}/team/v1/embeddings").embed(TEXTS)) == 3
@@ -117,14 +163,28 @@ def dripping(handler: BaseHTTPRequestHandler, body: dict) -> None:
         time.sleep(0.05)
 
 
+def dripping_headers(handler: BaseHTTPRequestHandler, body: dict) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nServer: ")
+    for _ in range(40):
+        handler.wfile.write(b"a")
+        handler.wfile.flush()
+        time.sleep(0.05)
+
+
+def deep(handler: BaseHTTPRequestHandler, body: dict) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 200_000 + b"]" * 200_000)
+
+
 HOSTILE: dict[str, tuple[Answer, str]] = {
     "hangs": (hanging, "does not answer"),
     "answers drop by drop": (dripping, "seconds"),
+    "begins drop by drop": (dripping_headers, "seconds"),
+    "nests its answer": (deep, "not JSON|nested"),
     "answers without end": (endless, "fewer texts"),
     "is not JSON": (lambda handler, body: handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n<html>"), "not JSON"),
     "fails": (lambda handler, body: reply(handler, {"error": "out of memory"}, 500), "out of memory"),
     "says an error": (lambda handler, body: reply(handler, {"error": "no such model"}), "no such model"),
-    "gives too few": (lambda handler, body: reply(handler, [[1.0, 2.0]]), "1 vectors for 3 texts"),
+    "gives too few": (lambda handler, body: reply(handler, [[1.0, 2.0]]), "1 vectors for 3 inputs"),
     "speaks another protocol": (lambda handler, body: handler.wfile.write(b"220 smtp\r\n"), "cannot be asked"),
     "turns in a circle": (lambda handler, body: reply(handler, {}, 307, Location=handler.path), "redirects"),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +15,8 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image, ImageOps
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
 from transformers import WhisperFeatureExtractor
 from transformers.audio_utils import mel_filter_bank, spectrogram
 from transformers.models.bit.image_processing_pil_bit import BitImageProcessorPil
@@ -22,8 +26,10 @@ from transformers.models.siglip.image_processing_pil_siglip import SiglipImagePr
 import encoder
 from encoder import diagnose
 from encoder.cli import main
+from encoder.diagnose import media
 from encoder.diagnose.media import Media, MediaPipeline
 from encoder.errors import EncoderError
+from tests.diagnose.test_endpoint import reply, serving
 from tests.load import joints, sounds
 from tests.load.reference import image_model_of, write
 
@@ -206,7 +212,7 @@ def test_a_turned_image_is_unknown(reference: Callable[[str], Reference]):
     found = diagnose.find(theirs.folder, PHOTOS, vectors, together=1)
     assert (found.verdict, found.faults) == ("unknown", ())
     assert "channel-order" in found.excluded
-    assert set(found.next_texts) == {f"probe-{name}" for name in ("square", "wide", "tall", "small", "large")}
+    assert set(found.next_texts) == {f"probe-{name}.png" for name in ("square", "wide", "tall", "small", "large")}
 
 
 # --- sounds -----------------------------------------------------------------------------------------------------------
@@ -297,7 +303,10 @@ def test_probes_are_written_and_diagnosed(
     ("words", "said"),
     [
         ("diagnose digits-pre --media nowhere --vectors x.npy", "nowhere"),
-        ("diagnose digits-pre --media . --endpoint http://localhost:1", "--vectors"),
+        ("diagnose digits-pre --media . --onnx model.onnx", "no files"),
+        ("diagnose digits-pre --media sounds --onnx model.onnx", "--onnx"),
+        ("diagnose digits-pre --media sounds --texts a.txt --vectors x.npy", "--texts"),
+        ("diagnose digits-pre --media sounds --vectors x.npy", "x.npy"),
         ("diagnose twin-pre --media . --vectors x.npy", "images"),
     ],
 )
@@ -305,14 +314,100 @@ def test_wrong_use_of_media_is_a_sentence(
     words: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):
     monkeypatch.chdir(tmp_path)
+    Path("sounds").mkdir()
+    Path("sounds/a.wav").write_bytes(b"RIFF")
     assert main.main(words.split()) == 2
     assert said in capsys.readouterr().err
+
+
+def test_files_that_are_no_images_or_too_large_are_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    given = {"good.png": media.content(photo(9, 9, 0)), "bad.png": b"GIF89a"}
+    with pytest.raises(EncoderError, match=r"bad\.png"):
+        diagnose.find("digits-pre", given, np.ones((2, 64)))
+    monkeypatch.setattr(media, "MOST_NUMBERS", 100)
+    with pytest.raises(EncoderError, match="fewer or smaller"):
+        diagnose.find("digits-pre", [photo(9, 9, 0), photo(9, 9, 1)], np.ones((2, 64)))
+
+
+def test_every_pixel_of_a_large_jpeg_counts(tmp_path: Path, reference: Callable[[str], Reference]):
+    """The app shows it from half of its pixels, which is another image for the model."""
+    photo(2_100, 2_300, 4).save(tmp_path / "large.jpg", quality=90)
+    theirs = reference("siglip")
+    vectors = theirs.embed([Image.open(tmp_path / "large.jpg").convert("RGB"), PHOTOS[0]])
+    assert diagnose.find(theirs.folder, [tmp_path / "large.jpg", PHOTOS[0]], vectors, together=1).verdict == "sound"
+
+
+# --- golden files, servers --------------------------------------------------------------------------------------------
+
+
+def images_of(addresses: list[str]) -> list[Image.Image]:
+    """What a server reads from addresses that hold files."""
+    return [Image.open(io.BytesIO(base64.b64decode(one.partition("base64,")[2]))) for one in addresses]
+
+
+def test_a_golden_file_of_images_holds_them_and_is_checked_by_a_server(
+    reference: Callable[[str], Reference],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+):
+    monkeypatch.chdir(tmp_path)
+    theirs = reference("clip")
+    Path("images").mkdir()
+    for number, one in enumerate(PHOTOS[:3]):
+        one.save(f"images/{number}.png")
+    assert main.main(f"golden write {theirs.folder} --media images --layers 0,3 --out golden.safetensors".split()) == 0
+    golden = diagnose.read_golden("golden.safetensors")
+    assert golden.inputs == {one.name: one.read_bytes() for one in sorted(Path("images").iterdir())}
+    assert [len(one) for one in golden.layers[3]] == [encoder.load(theirs.folder).image.config.max_tokens] * 3
+    np.testing.assert_allclose(golden.vectors, theirs.embed(PHOTOS[:3]), atol=1e-5)
+    trace = golden.run.trace(find=lambda name: Image.open(f"images/{name}"))
+    np.testing.assert_allclose(golden.layers[3][0], trace.output.numpy(), atol=1e-5)
+
+    swaps = [lambda one: one]  # what the server does to an image
+
+    def answer(handler, body) -> None:
+        assert body["modality"] == "image"
+        reply(handler, theirs.embed([swaps[-1](one) for one in images_of(body["input"])]).tolist())
+
+    def infinity(handler, body) -> None:
+        refused = not all(isinstance(one, str) for one in body.get("input", [0]))
+        reply(handler, {"detail": "input: a list of addresses"}, 422) if refused else answer(handler, body)
+
+    with serving(infinity) as url:
+        command = f"golden check golden.safetensors --endpoint {url} --json".split()
+        assert main.main(command) == 0
+        swaps.append(bgr)
+        capsys.readouterr()
+        assert main.main(command) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in found["faults"]] == ["channel-order"]
+    assert found["fingerprint"] == golden.fingerprint.id
+    words = f"fingerprint {theirs.folder} --compare golden.safetensors --json".split()
+    assert (main.main([*words, "--media"]), main.main(words)) == (0, 1)
+
+
+@pytest.mark.parametrize("source", ["digits-pre", "spoken-digits"])
+def test_a_golden_file_of_probes_is_that_of_the_model(source: str, tmp_path: Path, capsys: pytest.CaptureFixture):
+    file = tmp_path / "golden.safetensors"
+    assert main.main(["golden", "write", source, "--out", str(file)]) == 0
+    golden, model = diagnose.read_golden(file), encoder.load(source)
+    assert golden.inputs == diagnose.probe_files(model.takes)
+    vectors = model.embed([model.open(one) for one in golden.files.values()]).numpy()
+    np.save(tmp_path / "vectors.npy", vectors)
+    assert main.main(["golden", "check", str(file), "--vectors", str(tmp_path / "vectors.npy")]) == 0
+    arrays = load_file(file)
+    arrays["sizes"][0] += 1
+    with safe_open(file, "np") as opened:
+        save_file(arrays, tmp_path / "broken.safetensors", opened.metadata())
+    with pytest.raises(EncoderError, match="golden write"):
+        diagnose.read_golden(tmp_path / "broken.safetensors")
 
 
 @pytest.mark.parametrize("name", ["digits-pre", "digit-words", "spoken-digits"])
 def test_the_right_pipeline_is_that_of_embed(name: str):
     model = diagnose.folders.signal_encoder(encoder.load(name))
-    given = [one for key, one in diagnose.media_probes(model).items() if key != "large"]
+    given = [one for key, one in diagnose.media_probes(model).items() if "large" not in key]
     media = Media.of(model, given)
     base = MediaPipeline.of_media(model, media)
     np.testing.assert_allclose(base.vectors(tuple(media.given)), model.embed(given).numpy(), atol=1e-5)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 
 import numpy as np
 import pytest
 
 import encoder
 from encoder import diagnose
+from encoder.diagnose.faults.base import PARTS
 from pages.base.access import limits, visitors
+from pages.model.params import STEPS
 from tests.diagnose.test_endpoint import reply, serving
 from tests.pages.apps import assert_well, sentences, visit, written
 
@@ -45,6 +48,68 @@ def test_a_fault_is_named_and_its_stage_marked():
     assert [button.label for button in app.button if "model" in button.label] == ["See this stage in the model"]
 
 
+def test_the_stage_of_a_fault_opens_in_the_model():
+    app = opened(encoder.load("twin-pre"), first_tokens(encoder.load("twin-pre")))
+    pressed(app, "See this stage in the model")
+    assert_well(app)
+    assert app.query_params["step"] == "output"
+    assert app.query_params["text"] in TEXTS
+
+
+def test_every_fault_opens_a_part_that_the_model_has():
+    opened_at = {kind.part or PARTS.get(kind.stage, "") for kind in diagnose.FAULTS.values()}
+    assert opened_at <= set(STEPS)
+    assert {"ids", "embedding", "softmax", "ffn", "output"} <= opened_at
+
+
+@pytest.mark.parametrize("source", ["digits-pre", "spoken-digits"])
+def test_images_and_sounds_are_diagnosed_by_their_probes(source: str):
+    model = encoder.load(source)
+    files = diagnose.probe_files(model.takes)
+    theirs = np.stack([model.trace(model.open(one)).output[-1].numpy() for one in files.values()])
+    app = visit("diagnose", model=source, their_vectors="pasted")
+    assert_well(app)
+    assert "Example." in written(app)
+    assert "One text a line" not in {one.label for one in app.text_area}
+    app.text_area(key="diagnose:json").set_value(json.dumps(theirs.tolist())).run()
+    pressed(app, "Diagnose")
+    assert_well(app)
+    found = diagnose.find(model, files, theirs, together=1)
+    assert [(one.name, one.parameters) for one in found.faults] == [("pooling", {"pooling": "last"})]
+    assert found.faults[0].sentence in written(app)
+    pressed(app, "See this stage in the model")
+    assert_well(app)
+    assert app.query_params[model.takes]
+
+
+def test_a_search_that_was_cancelled_goes_on(monkeypatch: pytest.MonkeyPatch):
+    """The second half does not run again what the first one has excluded."""
+    model = encoder.load("twin-pre")
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(model.config.d_model,) * 2))[0]
+    vectors = model.embed(TEXTS).numpy() @ turn
+    app = visit("diagnose", model="twin-pre", their_vectors="pasted")
+    app.text_area(key="diagnose:lines").set_value("\n".join(TEXTS)).run()
+    app.text_area(key="diagnose:json").set_value(json.dumps(vectors.tolist())).run()
+    excluded, kept = [], diagnose.Excluded.add
+
+    def add(self, faults, distance: float) -> None:
+        kept(self, faults, distance)
+        excluded.append(faults)
+        if len(excluded) == 60:  # as the button Cancel does, from another run of the page
+            threading.Thread(target=app.session_state["long:diagnose"].cancel).start()
+
+    monkeypatch.setattr(diagnose.Excluded, "add", add)
+    pressed(app, "Diagnose")
+    stopped = len(excluded)
+    assert stopped >= 60
+    app.run()
+    assert f"{stopped:,}" in written(app)
+    pressed(app, "Go on")
+    assert_well(app)
+    assert "Unknown" in written(app)
+    assert len(excluded) == len(set(excluded))
+
+
 def test_right_vectors_are_sound():
     model = encoder.load("twin-pre")
     app = opened(model, model.embed(TEXTS).numpy())
@@ -55,7 +120,7 @@ def test_right_vectors_are_sound():
 def test_another_number_of_vectors_is_a_sentence(monkeypatch: pytest.MonkeyPatch):
     model = encoder.load("twin-pre")
     app = opened(model, model.embed(TEXTS[:2]).numpy())
-    assert "2 vectors and 3 texts" in sentences(app)
+    assert "2 vectors and 3 inputs" in sentences(app)
     monkeypatch.setattr(type(limits.DIAGNOSE_TEXTS), "value", property(lambda _: 2))
     app.run()
     assert "3 texts, and the limit is 2" in sentences(app)
@@ -101,7 +166,9 @@ def test_a_server_is_asked_and_diagnosed_on_ones_own_machine(monkeypatch: pytest
         pressed(app, "Diagnose")
     assert_well(app)
     assert bodies[0]["input"] == TEXTS
-    assert "pools by cls" in written(app)
+    found = diagnose.find("twin-pre", TEXTS, first_tokens(model), together=1)
+    assert [one.name for one in found.faults] == ["pooling"]
+    assert found.faults[0].sentence in written(app)
 
 
 def test_a_shared_server_asks_no_address(monkeypatch: pytest.MonkeyPatch):

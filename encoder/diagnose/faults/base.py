@@ -26,6 +26,15 @@ from encoder.inputs.layout import InputKind
 EVERY_INPUT: tuple[InputKind, ...] = ("text", "image", "sound")
 #: Texts of a file that are tried as one batch.
 MOST_TOGETHER = 256
+#: Stage -> the part of the picture of the model that shows it, as `encoder.views.model_parts` names it.
+PARTS: dict[Stage, str] = {
+    "text": "ids",
+    "tokens": "ids",
+    "embedding": "embedding",
+    "pooling": "output",
+    "dense": "output",
+    "vector": "output",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +95,8 @@ class Fault:
     takes: ClassVar[tuple[InputKind, ...]] = ("text",)
     #: Where in the pipeline it is.
     stage: ClassVar[Stage] = "text"
+    #: The part of the picture of the model where it is; empty: that of its stage.
+    part: ClassVar[str] = ""
     #: "Your program ...": what it does, with parameters in braces.
     said: ClassVar[str] = ""
     #: What to do about it.
@@ -112,6 +123,11 @@ class Fault:
     def unlikely(self) -> int:
         """Which of equal explanations is named: the one with the smaller sum."""
         return self.rank
+
+    @property
+    def shown_at(self) -> str:
+        """The part of the picture of the model where it is; empty: the whole picture."""
+        return self.part or PARTS.get(self.stage, "")
 
     @property
     def at_end(self) -> bool:

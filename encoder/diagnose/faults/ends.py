@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
@@ -14,8 +14,27 @@ from encoder.diagnose.pipeline import Pipeline, Stage, Step
 from encoder.inputs.layout import InputKind
 from encoder.model.pooling import Dense, DenseActivation
 
-#: Ways of pooling, those of tokens and two more of `pipeline.End`.
+#: Ways of pooling, those of tokens and more of `pipeline.End`, in words.
+IN_WORDS = {
+    "cls": "the vector of the first token ([CLS])",
+    "mean": "the mean of the vectors of all tokens",
+    "last": "the vector of the last token",
+    "max": "the largest of each number over all tokens",
+    "pooler": "the vector of the first token after BERT's pooler, a layer with tanh",
+    "mean_of_words": "the mean without the vectors of special tokens",
+    "mean_sqrt_len": "the sum of the vectors, divided by the square root of their number",
+    "weighted_mean": "a mean in which later tokens weigh more",
+    "after_first": "the mean without the vector of the first token",
+    "first_two": "the mean of the vectors of the first two tokens",
+    "attention": "a sum of the vectors that is weighted by attention",
+}
+#: Those that are tried.
 WAYS = ("cls", "mean", "last", "max", "pooler", "mean_of_words", "mean_sqrt_len", "weighted_mean", "after_first")
+
+
+def in_words(pooling: str) -> str:
+    """A way of pooling in words, of "cls+mean" both."""
+    return " and ".join(IN_WORDS.get(one, one) for one in pooling.split("+"))
 
 
 @register
@@ -24,22 +43,24 @@ class OtherPooling(Fault):
     """Another way to make one vector of those of the tokens."""
 
     pooling: str
+    #: The model's own.
+    own: str = field(default="", repr=False, compare=False)
     name: ClassVar[str] = "pooling"
     takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     most_together: ClassVar[int] = 9
     stage: ClassVar[Stage] = "pooling"
     rank: ClassVar[int] = 1
-    said: ClassVar[str] = "pools by {pooling}"
+    said: ClassVar[str] = "takes {pooling}"
     remedy: ClassVar[str] = (
-        "Set the pooling to that of 1_Pooling/config.json ({own}); it has an older form (pooling_mode_mean_tokens) and "
-        "a newer one (pooling_mode)."
+        "Set the pooling to that of 1_Pooling/config.json; it has an older form (pooling_mode_mean_tokens) and a newer "
+        "one (pooling_mode)."
     )
 
     @classmethod
     def candidates(cls, pipeline: Pipeline, clues: Clues) -> Iterable[Self]:
         own = pipeline.end.pooling
         joined = [one for one in own.split("+") if "+" in own]
-        return [cls(one) for one in (*joined, *WAYS) if one != own]
+        return [cls(one, own) for one in (*joined, *WAYS) if one != own]
 
     @property
     def unlikely(self) -> int:
@@ -50,8 +71,9 @@ class OtherPooling(Fault):
         refuse_unless(pipeline.end.last == "real", "takes another token")
         return pipeline.with_end(pooling=self.pooling)
 
-    def about(self) -> dict[str, Any]:
-        return super().about() | {"remedy": self.remedy.replace(" ({own})", "")}
+    def _said(self, parameters: dict[str, Any]) -> str:
+        said = self.said.format(pooling=in_words(self.pooling))
+        return f"{said}; the model takes {in_words(self.own)}" if self.own else said
 
 
 @register

@@ -63,6 +63,7 @@ class Causal(_OfEdits):
     """Tokens attend only to earlier ones in a model that was trained in both directions."""
 
     name: ClassVar[str] = "causal"
+    part: ClassVar[str] = "softmax"
     takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     rank: ClassVar[int] = 3
     said: ClassVar[str] = "computes attention causally, in one direction only"
@@ -80,6 +81,7 @@ class Bidirectional(_OfConfig):
     """Tokens attend in both directions in a causal model."""
 
     name: ClassVar[str] = "bidirectional"
+    part: ClassVar[str] = "softmax"
     rank: ClassVar[int] = 3
     said: ClassVar[str] = "computes attention in both directions, without the causal mask"
     remedy: ClassVar[str] = "Use the causal class of the model (is_causal=True), as its config.json says."
@@ -95,6 +97,7 @@ class Window(_OfConfig):
 
     window: tuple[int | None, ...]
     name: ClassVar[str] = "window"
+    part: ClassVar[str] = "softmax"
     rank: ClassVar[int] = 4
     said: ClassVar[str] = "uses other attention windows than config.json says: {window}"
     remedy: ClassVar[str] = "Give each layer the mask of its own kind (layer_types, sliding_window)."
@@ -135,6 +138,7 @@ class AttentionScale(_OfConfig):
 
     scale: float
     name: ClassVar[str] = "attention-scale"
+    part: ClassVar[str] = "scores"
     takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     said: ClassVar[str] = "multiplies attention scores by {scale:.6g}"
     remedy: ClassVar[str] = "Use the factor of config.json, or 1 / sqrt(width of a head)."
@@ -156,6 +160,7 @@ class HeadOrder(Fault):
 
     how: Literal["interleaved", "reversed"]
     name: ClassVar[str] = "head-order"
+    part: ClassVar[str] = "heads"
     takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     stage: ClassVar[Stage] = "layers"
     said: ClassVar[str] = "splits or joins attention heads in another order ({how})"
@@ -237,6 +242,7 @@ class RotaryBase(_OfConfig):
 
     base: float
     name: ClassVar[str] = "rotary-base"
+    part: ClassVar[str] = "scores"
     stage: ClassVar[Stage] = "embedding"
     rank: ClassVar[int] = 4
     said: ClassVar[str] = "uses the rotary base {base:,.6g} in every layer"
@@ -260,6 +266,7 @@ class RotaryScaling(_OfConfig):
     """The scaling of the rotary wavelengths is left out."""
 
     name: ClassVar[str] = "rotary-scaling"
+    part: ClassVar[str] = "scores"
     stage: ClassVar[Stage] = "embedding"
     rank: ClassVar[int] = 4
     said: ClassVar[str] = "leaves out the rotary scaling of config.json"
@@ -279,6 +286,7 @@ class RotaryPairs(_OfConfig):
     """Neighbours rotate together in place of the two halves, or the other way round."""
 
     name: ClassVar[str] = "rotary-pairs"
+    part: ClassVar[str] = "scores"
     stage: ClassVar[Stage] = "embedding"
     said: ClassVar[str] = "rotates other pairs of numbers (neighbours for halves, or halves for neighbours)"
     remedy: ClassVar[str] = "Rotate the pairs that the model's class rotates, or permute q and k when you convert them."
@@ -399,6 +407,7 @@ class FinalNorm(_OfConfig):
     """The final norm is left out."""
 
     name: ClassVar[str] = "final-norm"
+    part: ClassVar[str] = "final"
     takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     rank: ClassVar[int] = 3
     said: ClassVar[str] = "leaves out the final norm"
@@ -414,6 +423,7 @@ class NormPlacement(Fault):
     """The norms are before the sublayers in place of after them, or the other way round."""
 
     name: ClassVar[str] = "norm-placement"
+    part: ClassVar[str] = "norm"
     takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     stage: ClassVar[Stage] = "layers"
     said: ClassVar[str] = "applies the norms at the other end of each sublayer (pre-norm for post-norm, or reversed)"
@@ -483,6 +493,7 @@ class ActivationFunction(_OfConfig):
 
     activation: Activation
     name: ClassVar[str] = "activation"
+    part: ClassVar[str] = "ffn"
     takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     rank: ClassVar[int] = 4
     said: ClassVar[str] = "uses the activation function {activation}"
@@ -505,6 +516,7 @@ class Epsilon(_OfConfig):
 
     eps: float
     name: ClassVar[str] = "epsilon"
+    part: ClassVar[str] = "norm"
     takes: ClassVar[tuple[InputKind, ...]] = EVERY_INPUT
     rank: ClassVar[int] = 4
     said: ClassVar[str] = "adds {eps:g} to the variance in the norms"
@@ -524,6 +536,7 @@ class QKNormMissing(_OfConfig):
     """The norms of queries and keys are left out."""
 
     name: ClassVar[str] = "qk-norm-missing"
+    part: ClassVar[str] = "scores"
     said: ClassVar[str] = "leaves out the norms of queries and keys"
     remedy: ClassVar[str] = "Apply q_norm and k_norm, as Qwen3 and Gemma 3 need."
 

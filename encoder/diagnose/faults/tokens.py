@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
+from weakref import WeakKeyDictionary
 
 from encoder.diagnose.faults.base import Batching, Clues, Fault, refuse_unless, register
 from encoder.diagnose.pipeline import Pipeline, Stage
@@ -167,6 +168,11 @@ def without(content: dict[str, Any], *kinds: str) -> bool:
     return found
 
 
+#: Tokenizers with another setting, by the tokenizer: reading one takes longer than a short text, and most pairs of
+#: faults have one that changes nothing else of it.
+_CHANGED: WeakKeyDictionary[Tokenizer, dict[Fault, Tokenizer]] = WeakKeyDictionary()
+
+
 @dataclass(frozen=True)
 class _Settings(Fault):
     """Base: a setting of the tokenizer that is on or off."""
@@ -184,7 +190,10 @@ class _Settings(Fault):
         raise NotImplementedError
 
     def apply(self, pipeline: Pipeline) -> Pipeline:
-        return pipeline.with_front(tokenizer=with_settings(pipeline.front.tokenizer, self.change))
+        made = _CHANGED.setdefault(pipeline.front.tokenizer, {})
+        if self not in made:
+            made[self] = with_settings(pipeline.front.tokenizer, self.change)
+        return pipeline.with_front(tokenizer=made[self])
 
     def _said(self, parameters: dict[str, Any]) -> str:
         return self.said.format(does="does" if self.on else "does not")
@@ -392,6 +401,7 @@ class AttendedPadding(_OfBatch):
     """The padding mask does not reach the attention."""
 
     name: ClassVar[str] = "attended-padding"
+    part: ClassVar[str] = "softmax"
     stage: ClassVar[Stage] = "layers"
     said: ClassVar[str] = "lets tokens attend to the padding of a batch"
     remedy: ClassVar[str] = "Pass attention_mask to the encoder."
@@ -404,6 +414,7 @@ class CausalLostWithPadding(_OfBatch):
     """The padding mask takes the place of the causal mask."""
 
     name: ClassVar[str] = "causal-lost-with-padding"
+    part: ClassVar[str] = "softmax"
     stage: ClassVar[Stage] = "layers"
     said: ClassVar[str] = "loses the causal mask in a batch with padding"
     remedy: ClassVar[str] = "Combine both masks: a token attends to earlier tokens that are not padding."

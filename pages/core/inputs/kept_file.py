@@ -1,7 +1,7 @@
 """What was read from an uploaded file, kept in the session: Streamlit drops a file when its page is left."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -37,6 +37,32 @@ def upload(label: str, key: str, of: str, endings: Sequence[str], most: int) -> 
     return given
 
 
+def upload_many(
+    label: str, key: str, of: str, endings: Sequence[str], most: int, most_files: int
+) -> list[UploadedFile]:
+    """A widget for files in the order of their names. of, most: as of `upload`.
+
+    Raises EncoderError for more than `most_files`, for a file of more than `most` bytes, and for two of one name.
+    """
+    given = st.file_uploader(
+        label,
+        key=key,
+        type=list(endings),
+        max_upload_size=-(-most // 10**6),
+        accept_multiple_files=True,
+        on_change=lambda: st.session_state.pop(_name(of), None),
+    )
+    found = sorted(given, key=lambda file: file.name)
+    if len(found) > most_files:
+        raise EncoderError(f"{len(found):,} files, and the limit is {most_files:,}: send fewer.")
+    for place, file in enumerate(found):
+        if file.size > most:
+            raise EncoderError(f"{file.name[:80]} has {file.size:,} bytes, and at most {most:,} are read: shrink it.")
+        if place and file.name == found[place - 1].name:
+            raise EncoderError(f"Two files are named {file.name[:80]}: rename one of them.")
+    return found
+
+
 def read(key: str, *files: UploadedFile | None, make: Callable[..., V]) -> V | None:
     """`make(*files)`, once; None while a file is missing. The result stays when the visitor comes back to the page.
 
@@ -47,7 +73,8 @@ def read(key: str, *files: UploadedFile | None, make: Callable[..., V]) -> V | N
     if len(given) == len(files):
         ids = tuple(file.file_id for file in given)
         if kept is None or kept[0] != ids:
-            kept = st.session_state[_name(key)] = (ids, given[0].name, make(*given))
+            more = f" and {len(given) - 1} more" if len(given) > 1 else ""
+            kept = st.session_state[_name(key)] = (ids, f"{given[0].name}{more}", make(*given))
         return kept[2]  # type: ignore[no-any-return]
     if kept is None or given:
         return None
@@ -57,10 +84,10 @@ def read(key: str, *files: UploadedFile | None, make: Callable[..., V]) -> V | N
     return kept[2]  # type: ignore[no-any-return]
 
 
-def typed_lines(key: str, height: int, start: str = "") -> str:
+def typed_lines(key: str, height: int, start: str = "", label: str = "One text a line", **more: Any) -> str:
     """A field for one text a line, which keeps its text on other pages: Streamlit drops a widget's value there."""
     st.session_state.setdefault(key, st.session_state.get(f"{key}:kept", start))
-    typed = st.session_state[f"{key}:kept"] = st.text_area("One text a line", key=key, height=height)
+    typed = st.session_state[f"{key}:kept"] = st.text_area(label, key=key, height=height, **more)
     return typed
 
 
