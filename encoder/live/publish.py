@@ -13,6 +13,7 @@ from encoder.live import bounds, site
 from encoder.live.packed import Bits, BrowserModel, browser_model, rounding
 from encoder.live.pages import SiteModel, SitePage, by_hand_page, heads_page, model_page, predict_page
 from encoder.run import ModelSpec
+from encoder.views import stills
 from encoder.views.model_picture import model_picture
 
 #: What a reader tries first, unless the publisher names other texts.
@@ -45,12 +46,19 @@ class Published:
 
 
 def publish_live(
-    source: str, folder: str | Path, *, bits: Bits = 16, texts: Sequence[str] = (), device: str = "auto"
+    source: str,
+    folder: str | Path,
+    *,
+    bits: Bits = 16,
+    texts: Sequence[str] = (),
+    device: str = "auto",
+    address: str = "",
 ) -> Published:
     """Write pages that compute a model in the reader's browser, for any web server.
 
     source: what `encoder.load` accepts; bits: of each number of a matrix in the files; texts: what the pages offer to
-    try, the first of which they open with. Raises EncoderError for a model that the engine in the browser does not
+    try, the first of which they open with; address: where the folder will be; other programs then show a picture next
+    to a link. Raises EncoderError for a model that the engine in the browser does not
     compute or that is too large, LoadError for the model, SaveError if the folder cannot be written or has other files.
     """
     disk.check_folder(folder, site.KIND)
@@ -61,15 +69,17 @@ def publish_live(
     note = _note(model, bits, [*examples, *MEASURED])
     shown = _shown(source, model, files, note)
     pages = _pages(model, shown, examples)
-    example = examples[0]
+    trace = model.trace(examples[0])
     site.write(
         Path(folder),
         pages,
         {shown: files},
-        first=model_picture(model.trace(example), model=shown.title),
-        example=example,
+        first=model_picture(trace, model=shown.title),
+        example=examples[0],
         hidden=_hidden(model),
         more={"hand": site.by_hand()},
+        address=address,
+        still=stills.of_all_heads(trace, shown.title),
     )
     return Published(Path(folder) / "index.html", len(pages), files.n_bytes, note)
 

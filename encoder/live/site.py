@@ -14,9 +14,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from encoder import disk
+from encoder.drawing import preview
 from encoder.drawing.javascript import SHARED, joined
 from encoder.drawing.picture import Picture, style
 from encoder.drawing.plotly_js import plotly_js
+from encoder.drawing.still import Still
 from encoder.explain.by_hand import NOTES_POSITIONS, Inputs
 from encoder.figures.colours import thumbnails_lut
 from encoder.live.packed import BrowserModel
@@ -40,12 +42,16 @@ def write(
     hidden: str,
     more: Mapping[str, object] | None = None,
     texts: Mapping[str, str] | None = None,
+    address: str = "",
+    still: Still | None = None,
 ) -> None:
     """Write the site. models: the first one opens where an address names none; first: the picture of `example` in it.
 
     example, hidden: the first sentence, and the first one with a hidden word; more: for the scripts; texts: further
-    files by their path in the site. Raises SaveError if the folder cannot be written or has other files.
+    files by their path in the site; address: where the folder will be, and still: what other programs show then next
+    to a link. Raises SaveError if the folder cannot be written or has other files, EncoderError for another address.
     """
+    where = preview.folder_address(address) if address else ""
     with disk.whole_folder(folder, KIND) as place:
         (place / "models").mkdir()
         files = {one.name: _model_file(place, packed, one) for one, packed in models.items()}
@@ -72,7 +78,12 @@ def write(
                 **(more or {}),
             }
             text = _document(page, pages, about, up, scripts, first if not page.folder else None)
+            if where:
+                names = f"{page.folder}/" if page.folder else "", "preview.png"
+                text = preview.Preview(where, *names, f"{page.title} - Encoderscope", page.question).inserted(text)
             disk.write_file(own / "index.html", text)
+        if where and still is not None:
+            disk.write_file(place / "preview.png", preview.image(still))
         kept = [
             *scripts.values(),
             *(f"models/{name}" for name in files.values()),

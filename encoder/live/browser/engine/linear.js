@@ -1,4 +1,5 @@
-// Arithmetic over row-major Float32Array. Sums are made in float64, which is what a number is here.
+// Arithmetic over row-major Float32Array. Sums are made in float64, which is what a number is here; those of products of
+// matrices are made in float32 where `products.js` has a kernel.
 
 // x [T, D] times weight [N, D] transposed, plus bias [N] -> [T, N]. Four rows of x share each read of the weights.
 export function linear(x, weight, bias, width) {
@@ -33,7 +34,11 @@ export function linear(x, weight, bias, width) {
   return out;
 }
 
-export const added = (x, y) => x.map((value, at) => value + y[at]);
+export function added(x, y) {
+  const out = new Float32Array(x.length);
+  for (let at = 0; at < x.length; at++) out[at] = x[at] + y[at];
+  return out;
+}
 
 // LayerNorm of each row of `width` numbers: (x - mean) / sqrt(variance + eps) x gain + bias (Ba et al. 2016).
 export function layerNorm(x, { gain, bias, eps }) {
@@ -50,19 +55,20 @@ export function layerNorm(x, { gain, bias, eps }) {
 
 // The mean of a row and sqrt(variance + eps), by the population variance.
 export function moments(row, eps) {
-  let [mean, variance] = [0, 0];
-  for (const value of row) mean += value / row.length;
-  for (const value of row) variance += (value - mean) ** 2 / row.length;
-  return { mean, deviation: Math.sqrt(variance + eps) };
+  let [total, squares] = [0, 0];
+  for (let d = 0; d < row.length; d++) total += row[d];
+  const mean = total / row.length;
+  for (let d = 0; d < row.length; d++) squares += (row[d] - mean) ** 2;
+  return { mean, deviation: Math.sqrt(squares / row.length + eps) };
 }
 
-// Softmax of a row of scores. -Infinity gives 0.
-export function softmax(scores) {
+// Softmax of a row of scores, in `out`. -Infinity gives 0.
+export function softmax(scores, out = new Float32Array(scores.length)) {
   let [largest, total] = [-Infinity, 0];
-  for (const score of scores) largest = Math.max(largest, score);
-  const out = scores.map((score) => Math.exp(score - largest));
-  for (const value of out) total += value;
-  return out.map((value) => value / total);
+  for (let at = 0; at < scores.length; at++) if (scores[at] > largest) largest = scores[at];
+  for (let at = 0; at < scores.length; at++) total += out[at] = Math.exp(scores[at] - largest);
+  for (let at = 0; at < scores.length; at++) out[at] /= total;
+  return out;
 }
 
 // The error function, by a series of positive terms (Abramowitz and Stegun 1964, 7.1.6).
@@ -75,10 +81,34 @@ export function erf(x) {
 
 export const ACTIVATIONS = {
   relu: (x) => Math.max(0, x),
-  gelu: (x) => 0.5 * x * (1 + erf(x * Math.SQRT1_2)),
-  gelu_tanh: (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
-  quick_gelu: (x) => x / (1 + Math.exp(-1.702 * x)),
-  silu: (x) => x / (1 + Math.exp(-x)),
+  gelu: tabulated((x) => 0.5 * x * (1 + erf(x * Math.SQRT1_2))),
+  gelu_tanh: tabulated((x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))),
+  quick_gelu: tabulated((x) => x / (1 + Math.exp(-1.702 * x))),
+  silu: tabulated((x) => x / (1 + Math.exp(-x))),
 };
+
+// A smooth function, between -8 and 8 by the cubic through four neighbours in a table: a tenth of the time, and less than
+// 1e-8 off.
+function tabulated(of) {
+  const [reach, steps] = [8, 64]; // steps for each 1 of x
+  let table = null;
+  return (x) => {
+    if (!(Math.abs(x) < reach)) return of(x);
+    table ??= Float64Array.from({ length: 2 * reach * steps + 3 }, (_, at) => of((at - 1) / steps - reach));
+    const place = (x + reach) * steps;
+    const at = Math.floor(place);
+    const p = place - at;
+    const [before, one, next, after] = [table[at], table[at + 1], table[at + 2], table[at + 3]];
+    return (p - 1) * (p - 2) / 2 * ((p + 1) * one - p / 3 * before) +
+      (p + 1) * p / 2 * ((p - 1) / 3 * after - (p - 2) * next);
+  };
+}
+
+// Each number of x, changed.
+export function each(x, change) {
+  const out = new Float32Array(x.length);
+  for (let at = 0; at < x.length; at++) out[at] = change(x[at]);
+  return out;
+}
 
 export const norm = (row) => Math.sqrt(row.reduce((sum, value) => sum + value * value, 0));

@@ -1,0 +1,60 @@
+// MiniLM in one page by two engines: that of a published page, and onnxruntime-web with attentions as outputs.
+import { Model } from "./browser/model.js";
+import { Products } from "./browser/engine/products.js";
+
+// A model of a published folder. way: of `products.js`, or undefined for what the page chooses.
+async function opened(file, way) {
+  const unpacked = async (address) => {
+    const { body } = await fetch(address);
+    return new Response(body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  };
+  const model = new Model(await unpacked(file), (at) => unpacked(file.replace(/\.bin$/, `/${at}.bin`)));
+  if (way) model.encoder.products = new Products(way);
+  return model;
+}
+
+// Each side is a function of ids that gives {output, attention: one array [H x T x T] for each layer}.
+export async function ours(file, way) {
+  const model = await opened(file, way);
+  return async (ids) => {
+    await model.words.need(ids);
+    const { output, layers } = model.encoder.trace(ids);
+    return { output, attention: layers.map(({ pattern }) => pattern) };
+  };
+}
+
+export async function theirs(file, library) {
+  const { InferenceSession, Tensor, env } = await import(library);
+  env.wasm.wasmPaths = new URL(".", library).href;
+  env.wasm.numThreads = 1;
+  const session = await InferenceSession.create(file, { executionProviders: ["wasm"] });
+  return async (ids) => {
+    const numbers = (values) => new Tensor("int64", BigInt64Array.from(values, BigInt), [1, ids.length]);
+    const found = await session.run({ input_ids: numbers(ids), attention_mask: numbers(ids.map(() => 1)) });
+    const { output, ...attention } = Object.fromEntries(Object.entries(found).map(([name, { data }]) => [name, data]));
+    return { output, attention: Object.values(attention) };
+  };
+}
+
+// Milliseconds of each side by its name, measured in turn.
+export async function times(sides, ids, rounds) {
+  const found = Object.fromEntries(Object.keys(sides).map((name) => [name, []]));
+  for (let round = -2; round < rounds; round++) { // two to warm up
+    for (const [name, side] of Object.entries(sides)) {
+      const start = performance.now();
+      await side(ids);
+      if (round >= 0) found[name].push(performance.now() - start);
+    }
+  }
+  return found;
+}
+
+// The largest difference of two results.
+export function difference(one, other) {
+  const apart = (a, b) => a.reduce((most, value, at) => Math.max(most, Math.abs(value - b[at])), 0);
+  const weights = one.attention.map((heads, layer) => {
+    const size = heads[0].length;
+    return Math.max(...heads.map((head, at) => apart(head, other.attention[layer].subarray(at * size, (at + 1) * size))));
+  });
+  return Math.max(apart(one.output, other.output), ...weights);
+}
