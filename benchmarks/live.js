@@ -2,20 +2,20 @@
 import { Model } from "./browser/model.js";
 import { Products } from "./browser/engine/products.js";
 
-// A model of a published folder. way: of `products.js`, or undefined for what the page chooses.
-async function opened(file, way) {
+// A model of a published folder.
+async function opened(file, isCompiled) {
   const unpacked = async (address) => {
     const { body } = await fetch(address);
     return new Response(body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
   };
   const model = new Model(await unpacked(file), (at) => unpacked(file.replace(/\.bin$/, `/${at}.bin`)));
-  if (way) model.encoder.products = new Products(way);
+  model.encoder.products = new Products(isCompiled);
   return model;
 }
 
 // Each side is a function of ids that gives {output, attention: one array [H x T x T] for each layer}.
-export async function ours(file, way) {
-  const model = await opened(file, way);
+export async function ours(file, isCompiled = true) {
+  const model = await opened(file, isCompiled);
   return async (ids) => {
     await model.words.need(ids);
     const { output, layers } = model.encoder.trace(ids);
@@ -54,7 +54,9 @@ export function difference(one, other) {
   const apart = (a, b) => a.reduce((most, value, at) => Math.max(most, Math.abs(value - b[at])), 0);
   const weights = one.attention.map((heads, layer) => {
     const size = heads[0].length;
-    return Math.max(...heads.map((head, at) => apart(head, other.attention[layer].subarray(at * size, (at + 1) * size))));
+    return Math.max(
+      ...heads.map((head, at) => apart(head, other.attention[layer].subarray(at * size, (at + 1) * size))),
+    );
   });
   return Math.max(apart(one.output, other.output), ...weights);
 }

@@ -59,7 +59,7 @@ def run(*, rounds: int) -> Iterator[Figure]:
             sides = {
                 "ours": f"ours('{address}published/models/{file.name}')",
                 "theirs": f"theirs('{address}minilm.onnx', '{address}ort/{LIBRARY[0]}')",
-                "plain": f"ours('{address}published/models/{file.name}', 'plain')",
+                "plain": f"ours('{address}published/models/{file.name}', false)",
             }
             yield from speed(address, sides, rounds)
             yield memory(address, sides)

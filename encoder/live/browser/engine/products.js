@@ -8,30 +8,19 @@ const ROWS_AT_ONCE = 64; // of x: they stay in the processor's cache while the w
 
 const upTo = (count, multiple) => Math.ceil(count / multiple) * multiple;
 
-// The way in which this browser multiplies, the fastest first.
-export const WAYS = ["fused", "vectors", "plain"];
-
-export function fastestWay() {
-  return WAYS.find((way) => {
-    try {
-      return way === "plain" || WebAssembly.validate(kernel(way === "fused"));
-    } catch {
-      return false;
-    }
-  });
-}
-
 export class Products {
-  constructor(way = fastestWay()) {
+  // isCompiled: whether to use WebAssembly, which takes a fourth of the time at any size.
+  constructor(isCompiled = true) {
     this.end = START; // of the matrices that are held; what lies behind it is valid during one product
-    if (way === "plain") return;
     try {
-      this.memory = new WebAssembly.Memory({ initial: 1 });
-      const module = new WebAssembly.Module(kernel(way === "fused"));
+      if (!isCompiled) return;
+      const memory = new WebAssembly.Memory({ initial: 1 });
+      const instance = new WebAssembly.Instance(new WebAssembly.Module(kernel()), { memory: { it: memory } });
       /** @type {any} */
-      this.multiply = new WebAssembly.Instance(module, { memory: { it: this.memory } }).exports.multiply;
+      this.multiply = instance.exports.multiply;
+      this.memory = memory;
     } catch {
-      this.memory = null; // a page may forbid WebAssembly
+      this.memory = null; // no vectors in this browser, or a server forbids WebAssembly
     }
   }
 
