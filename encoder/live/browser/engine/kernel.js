@@ -68,14 +68,14 @@ function multiply() {
 // ---- Instructions ----
 
 const [ADD, LESS, BRANCH_IF, END] = [0x6a, 0x49, 0x0d, 0x0b];
-const ALIGNMENT = 4; // 2^4 bytes
+const VECTOR_ALIGNMENT = 4; // 2^4 bytes
 const simd = (code, ...more) => [0xfd, ...whole(code), ...more];
-const [PLUS, TIMES, STORE] = [simd(0xe4), simd(0xe6), simd(0x0b, ALIGNMENT, 0)];
+const [PLUS, TIMES, STORE] = [simd(0xe4), simd(0xe6), simd(0x0b, VECTOR_ALIGNMENT, 0)];
 const ZERO = simd(0x0c, ...Array(VECTOR_BYTES).fill(0));
 const get = (local) => [0x20, local];
 const set = (local) => [0x21, local];
 const constant = (value) => [0x41, ...whole(value, 64)];
-const load = (pointer, offset) => [...get(pointer), ...simd(0, ALIGNMENT, ...whole(offset))];
+const load = (pointer, offset) => [...get(pointer), ...simd(0, VECTOR_ALIGNMENT, ...whole(offset))];
 const advance = (local, by) => [...get(local), ...by, ADD, ...set(local)];
 // Four of the numbers of two vectors, those of the first being 0 to 3.
 const mixed = (v, w, places) => [
