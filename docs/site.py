@@ -20,6 +20,7 @@ from encoder.live.pages import (
     heads_page,
     model_page,
     predict_page,
+    similarity_page,
 )
 from encoder.live.site import by_hand, write
 from encoder.views import stills
@@ -61,11 +62,12 @@ def pages() -> list[SitePage]:
             app="pre_post",
         ),
         predict_page(TEXTS[:2], [HIDDEN]),
+        similarity_page(TEXTS),
         SitePage(
             "digit",
             "Digits",
             "Which patches of your digit does each head attend to?",
-            controls((), [], text=False)
+            controls((), [], texts=())
             + '<div class="drawing" id="draw"></div><div class="site-examples" id="digits"></div>'
             + drawings("model"),
         ),
@@ -134,7 +136,7 @@ def write_site(
         site_pages,
         packed,
         first=model_picture(trace, model=models[0].title),
-        example=SENTENCES[0],
+        examples=SENTENCES[:2],
         hidden=HIDDEN,
         more=shared(),
         texts=texts,

@@ -10,8 +10,8 @@ from encoder.checkpoints import BUNDLED
 from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError, quoted
 from encoder.live import bounds, site
-from encoder.live.packed import Bits, BrowserModel, browser_model, rounding
-from encoder.live.pages import SiteModel, SitePage, by_hand_page, heads_page, model_page, predict_page
+from encoder.live.packed import Bits, BrowserModel, browser_model, prompts, rounding
+from encoder.live.pages import SiteModel, SitePage, by_hand_page, heads_page, model_page, predict_page, similarity_page
 from encoder.run import ModelSpec
 from encoder.views import stills
 from encoder.views.model_picture import model_picture
@@ -75,7 +75,7 @@ def publish_live(
         pages,
         {shown: files},
         first=model_picture(trace, model=shown.title),
-        example=examples[0],
+        examples=examples[:2],
         hidden=_hidden(model),
         more={"hand": site.by_hand()},
         address=address,
@@ -92,7 +92,7 @@ def _checked(text: str) -> str:
 
 def _pages(model: TextEncoder, shown: SiteModel, examples: Sequence[str]) -> list[SitePage]:
     """The pages of a model; Predict where it predicts hidden words."""
-    pages = [model_page([shown], examples), heads_page([shown], examples)]
+    pages = [model_page([shown], examples), heads_page([shown], examples), similarity_page([shown])]
     if bounds.predicts(model):
         pages.append(predict_page([shown], [_hidden(model)]))
     return [*pages, by_hand_page()]
@@ -114,7 +114,13 @@ def _shown(source: str, model: TextEncoder, files: BrowserModel, note: str) -> S
 
 
 def _note(model: TextEncoder, bits: Bits, texts: Sequence[str]) -> str:
-    """What rounding the weights changes, measured."""
+    """What rounding the weights changes, measured; and the prompt."""
+    a, b = prompts(model)
+    said = f"“{a}” before each sentence" if a == b else f"“{a}” before sentence A and “{b}” before sentence B"
+    return _rounded(model, bits, texts) + (f" Similarity puts {said}; other pages do not." if a or b else "")
+
+
+def _rounded(model: TextEncoder, bits: Bits, texts: Sequence[str]) -> str:
     found = rounding(model, texts, bits)
     if found.share == 0:
         return f"The weights of {model.name} are the original ones."

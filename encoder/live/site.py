@@ -38,18 +38,20 @@ def write(
     models: Mapping[SiteModel, BrowserModel],
     *,
     first: Picture,
-    example: str,
+    examples: Sequence[str],
     hidden: str,
     more: Mapping[str, object] | None = None,
     texts: Mapping[str, str] | None = None,
     address: str = "",
     still: Still | None = None,
 ) -> None:
-    """Write the site. models: the first one opens where an address names none; first: the picture of `example` in it.
+    """Write the site. models: the first one opens where an address names none; first: the picture of the first of
+    `examples` in it.
 
-    example, hidden: the first sentence, and the first one with a hidden word; more: for the scripts; texts: further
-    files by their path in the site; address: where the folder will be, and still: what other programs show then next
-    to a link. Raises SaveError if the folder cannot be written or has other files, EncoderError for another address.
+    examples, hidden: the first sentence and another one, and the first one with a hidden word; more: for the scripts;
+    texts: further files by their path in the site; address: where the folder will be, and still: what other programs
+    show then next to a link. Raises SaveError if the folder cannot be written or has other files, EncoderError for
+    another address.
     """
     where = preview.folder_address(address) if address else ""
     with disk.whole_folder(folder, KIND) as place:
@@ -70,7 +72,8 @@ def write(
                     }
                     for one in models
                 },
-                "example": example,
+                "example": examples[0],
+                "second": examples[-1],
                 "hidden": hidden,
                 "service": f"{up}service.js",
                 "colours": thumbnails_lut().ravel().tolist(),
@@ -163,7 +166,8 @@ def _document(
             f'data-height="{first.height}">{base64.b64encode(first.block()).decode()}</script>'
         )
     css = names["site.css"]
-    uses = ["site.js"] if 'class="drawing"' in page.body else []
+    has_pictures = 'class="drawing"' in page.body
+    uses = ["site.js"] if has_pictures or 'id="said"' in page.body else []
     scripts = "".join(f'<script src="{up}{names[name]}" defer></script>' for name in (*page.scripts, *uses))
     policy = "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; base-uri 'none'"
     return (
@@ -176,7 +180,7 @@ def _document(
         f'<link rel="stylesheet" href="{up}{css}"></head><body data-page="{page.folder or "model"}">'
         f'<header><a href="{up or "./"}"><b>Encoderscope</b></a><nav aria-label="Pages">{links}</nav></header><main>'
         f"<h1>{html.escape(page.title)}</h1><p>{html.escape(page.question)}</p>{page.body}"
-        f"{SHARE if uses else ''}</main>"
+        f"{SHARE if has_pictures else ''}</main>"
         f"<footer><p>Everything is computed in this browser; nothing that you type leaves it. "
         f"The full app: <code>{html.escape(COMMAND)}</code><span>, then "
         f'<a id="app" rel="noreferrer" href="{APP}/{page.app}">{APP}/{page.app}</a></span></p></footer>'

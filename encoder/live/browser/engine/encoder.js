@@ -5,6 +5,9 @@
 import { ACTIVATIONS, added, each, layerNorm, softmax } from "./linear.js";
 import { Products } from "./products.js";
 
+// Of a key that a query does not attend to: finite, so that a query without any key attends to all alike, as in Python.
+const LOWEST = -3.4028234663852886e38;
+
 export class Encoder {
   // config: of a checkpoint of Encoderscope, one that `encoder/live/bounds.py` lets through; tensors: of `readWeights`;
   // rows: of a learned bias by distance, the row of each distance from the farthest key before to the farthest after;
@@ -19,7 +22,8 @@ export class Encoder {
   }
 
   // The values of one forward pass over ids [T], or the pixels [S, S] of a picture.
-  // edits: {placement: "pre" or "post", causal, noPositions, heads: [[layer, head]], sublayers: [[layer, part]]}.
+  // edits: {placement: "pre" or "post", causal, noPositions, heads: [[layer, head]], sublayers: [[layer, part]],
+  // hidden: tokens that none attends to}.
   trace(input, edits = {}) {
     const { config } = this;
     const placement = edits.placement ?? config.norm_placement;
@@ -121,8 +125,10 @@ export class Encoder {
     for (let query = 0; query < nTokens; query++) {
       const zero = nTokens - 1 - query;
       for (let key = 0; key < nTokens; key++) {
-        scores[query * nTokens + key] = scores[query * nTokens + key] * scale + more[zero + key];
+        const score = scores[query * nTokens + key] * scale + more[zero + key];
+        scores[query * nTokens + key] = Math.max(score, LOWEST);
       }
+      for (const key of edits.hidden ?? []) scores[query * nTokens + key] = LOWEST;
     }
   }
 
