@@ -2,7 +2,7 @@
 // parts under the same names; its `EncoderConfig` is the config here.
 //
 // Shapes: T tokens, D d_model, H heads, K width of a head, F width of the feed-forward layer. Arrays are row-major.
-import { ACTIVATIONS, added, each, layerNorm, softmax } from "./linear.js";
+import { ACTIVATIONS, added, layerNorm, softmax } from "./linear.js";
 import { Products } from "./products.js";
 
 // Of a key that a query does not attend to: finite, so that a query without any key attends to all alike, as in Python.
@@ -80,7 +80,7 @@ export class Encoder {
 
   // The activations [T, F] of a feed-forward layer.
   neurons(name, x) {
-    const active = each(this.linear(`${name}.w_in`, x), ACTIVATIONS[this.config.activation]);
+    const active = ACTIVATIONS[this.config.activation](this.linear(`${name}.w_in`, x));
     if (!this.config.gated) return active;
     const gate = this.linear(`${name}.w_gate`, x);
     for (let at = 0; at < active.length; at++) active[at] *= gate[at];
