@@ -2,7 +2,7 @@
 // place: no token attends to it, and it is not pooled.
 import { cosine, textVector } from "./heads.js";
 
-const MOST_WORDS = 64; // of a text; the app divides a longer one into phrases
+const MOST_LEFT_OUT = 64; // of a text; the app divides a longer one into phrases
 const LONGEST_WORD = 40;
 // Writing without blanks between words, which is divided by tokens.
 const UNSPACED = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]/u;
@@ -49,7 +49,7 @@ export async function similarity(model, texts, edits) {
       const trace = encoder.trace(one.tokens.map(({ id }) => id), { ...edits, hidden });
       return cosine(textVector(encoder, about, trace, [...hidden, ...apart[side]]), other);
     };
-    const isLong = words.length > MOST_WORDS;
+    const isLong = words.length > MOST_LEFT_OUT;
     sides.push({ isLong, words: isLong ? [] : words.map((word) => [word.label, whole - without(word)]) });
   }
   return { cosine: whole, sides, isCut: read.some(({ isCut }) => isCut) };
