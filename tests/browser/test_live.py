@@ -13,6 +13,7 @@ import encoder
 import encoder.live.packed
 from encoder.cli import main
 from encoder.encoders.text import TextEncoder
+from encoder.figures.numbers import three_digits
 from tests.browser.static_server import serving
 from tests.conftest import PATIENCE
 from tests.site.test_kinds import model_of
@@ -76,6 +77,20 @@ def test_a_published_model_computes_a_text_of_the_reader(
     assert "embed=1" in visitor.locator("#share-frame").input_value()
     visitor.get_by_role("link", name="Heads", exact=True).click()
     expect(visitor.locator("#head .heatmaplayer image")).to_have_count(1)
+
+
+def test_the_words_of_two_sentences_have_their_effect(
+    visitor: Page, server: tuple[str, Path], model: tuple[TextEncoder, Path]
+) -> None:
+    visitor.goto(f"{server[0]}live/similarity/?text=the+cat+river&similar_to=A+cat")
+    visitor.get_by_label("Sentence B").fill("the river banks")
+    visitor.get_by_label("Sentence B").press("Enter")
+    rows = visitor.locator("#said section").last.locator("li")
+    expect(rows.last).to_contain_text("banks")
+    assert "similar_to=the+river+banks" in visitor.url
+    ours = encoder.explain_score(encoder.live.packed.as_read(model[0], 8), "the cat river", "the river banks")
+    expect(rows.last).to_contain_text(three_digits(ours.words_b[-1].effect))
+    expect(visitor.locator("#said p")).to_contain_text(three_digits(ours.score))
 
 
 def test_a_frame_is_driven_from_the_page_around_it(

@@ -193,7 +193,7 @@ function draw(name, kind, height, block) {
 function bars(title, rows, most = 1) {
   const row = ([name, value]) => {
     const width = Math.round(100 * Math.abs(value) / most);
-    const bar = make("i", { style: `width:${width}%`, className: value < 0 ? "below" : "" });
+    const bar = make("i", { style: `width:${width}%`, class: value < 0 ? "below" : "" });
     return make("li", {}, make("span", {}, name), bar, make("b", {}, threeDigits(value)));
   };
   return make("section", {}, make("h2", {}, title), make("ol", {}, ...rows.map(row)));
@@ -206,10 +206,9 @@ const answers = (words, classes) => [
 
 function pairAnswers({ cosine, sides }) {
   const most = Math.max(...sides.flatMap(({ words }) => words.map(([, effect]) => Math.abs(effect))), 1e-9);
-  const shown = sides.flatMap(({ words }, side) =>
-    words.length ? [bars(`Words of sentence ${"AB"[side]}: cosine − cosine without the word`, words, most)] : []
-  );
-  return [make("p", { className: "site-score" }, "Cosine: ", make("b", {}, threeDigits(cosine))), ...shown];
+  const shown = sides.flatMap(({ words }, at) => words.length ? [bars(`Sentence ${"AB"[at]}`, words, most)] : []);
+  const meaning = shown.length ? ". The number of a word: this cosine minus the cosine without the word." : "";
+  return [make("p", { class: "site-score" }, "Cosine: ", make("b", {}, threeDigits(cosine)), meaning), ...shown];
 }
 
 // ---- What a reader does in a picture ----
