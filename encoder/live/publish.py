@@ -79,7 +79,7 @@ def publish_live(
         hidden=_hidden(model),
         more={"hand": site.by_hand()},
         address=address,
-        still=stills.of_all_heads(trace, shown.title),
+        still=stills.of_all_heads(trace, model.name),
     )
     return Published(Path(folder) / "index.html", len(pages), files.n_bytes, note)
 
