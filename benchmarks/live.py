@@ -34,6 +34,11 @@ PAGE = """<!DOCTYPE html><link rel="icon" href="data:,"><script type="module">
 import * as live from "./live.js";
 Object.assign(window, live);
 </script>"""
+#: Until a page has its first picture, from the start of its navigation.
+DRAWN = """new Promise((done) => {
+  const look = () => requestAnimationFrame((now) => document.querySelector(".enc-model-names text") ? done(now) : look());
+  look();
+})"""
 #: Until a page has drawn what a reader typed.
 TYPED = """(text) => new Promise((done) => {
   const field = document.querySelector("textarea");
@@ -108,7 +113,7 @@ def speed(address: str, sides: dict[str, str], rounds: int) -> Iterator[Figure]:
         page = browser.new_page()
         page.goto(address)
         for name, side in sides.items():
-            page.evaluate(f"{side}.then((side) => (window.sides ??= {{}}).{name} = side)")
+            page.evaluate(f"{side}.then((side) => void ((window.sides ??= {{}}).{name} = side))")
         for n_tokens in LENGTHS:
             ids = list(subjects.minilm().sentence(n_tokens).ids)
             apart = page.evaluate("async (ids) => difference(await sides.ours(ids), await sides.theirs(ids))", ids)
@@ -133,9 +138,7 @@ def memory(address: str, sides: dict[str, str]) -> Figure:
             before = renderers()
             page = browser.new_page()
             page.goto(address)
-            page.evaluate(
-                f"async (ids) => {{ const side = await {sides[name]}; await times({{ side }}, ids, 5); }}", ids
-            )
+            page.evaluate(f"async (ids) => times({{ side: await {sides[name]} }}, ids, 5)", ids)
             found[name] = max(one.memory_full_info().uss for one in renderers() - before)
     raw = {name: f"{value / 1e6:.0f} MB" for name, value in found.items()}
     against = "onnxruntime-web with attentions"
@@ -161,13 +164,7 @@ def of_a_page(address: str, root: Path, rounds: int) -> Iterator[Figure]:
             session.send("Network.emulateNetworkConditions", limits)
             session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
             page.goto(address, wait_until="commit")
-            firsts.append(
-                page.evaluate(
-                    "new Promise((done) => { const look = () => requestAnimationFrame((now) =>"
-                    " document.querySelector('.enc-model-names text') ? done(now) : look()); look(); })"
-                )
-                / 1000
-            )
+            firsts.append(page.evaluate(DRAWN) / 1000)
             context.close()
         what = f"live page: first picture, 10 Mbit/s, processor {SLOWER} times slower"
         yield Figure("live", what, "", statistics.median(firsts), unit="s", target=FIRST_PICTURE_SECONDS)
@@ -181,9 +178,8 @@ def of_a_page(address: str, root: Path, rounds: int) -> Iterator[Figure]:
         raw = {"ours": f"{came / 1e6:.1f} MB", "theirs": f"{theirs / 1e6:.1f} MB"}
         yield Figure("live", "live page: bytes until a text is shown", "onnxruntime-web", came / theirs, raw=raw)
         for n_tokens in LENGTHS:
-            series = []
-            for at in range(rounds):
-                series.append(page.evaluate(TYPED, f"{at} {text_of(n_tokens - 1)}") / 1000)
+            texts = [f"{at} {text_of(n_tokens - 1)}" for at in range(rounds)]
+            series = [page.evaluate(TYPED, text) / 1000 for text in texts]
             what = "live page: Enter to the picture"
             yield Figure("live", what, "", statistics.median(series[1:]), n_tokens, "s")
 
