@@ -36,7 +36,8 @@ Object.assign(window, live);
 </script>"""
 #: Until a page has its first picture, from the start of its navigation.
 DRAWN = """new Promise((done) => {
-  const look = () => requestAnimationFrame((now) => document.querySelector(".enc-model-names text") ? done(now) : look());
+  const isDrawn = () => document.querySelector(".enc-model-names text");
+  const look = () => requestAnimationFrame((now) => isDrawn() ? done(now) : look());
   look();
 })"""
 #: Until a page has drawn what a reader typed.

@@ -5,7 +5,7 @@
 import { ACTIVATIONS, added, layerNorm, softmax } from "./linear.js";
 import { Products } from "./products.js";
 
-// Of a key that a query does not attend to: finite, so that a query without any key attends to all alike, as in Python.
+// The score of a key that a query does not attend to. It is finite, as in Python: a query without any key has a uniform row.
 const LOWEST = -3.4028234663852886e38;
 
 export class Encoder {
