@@ -36,17 +36,8 @@ export async function theirs(file, library) {
   };
 }
 
-// Milliseconds of each side by its name, measured in turn.
-export async function times(sides, ids, rounds) {
-  const found = Object.fromEntries(Object.keys(sides).map((name) => [name, []]));
-  for (let round = -2; round < rounds; round++) { // two to warm up
-    for (const [name, side] of Object.entries(sides)) {
-      const start = performance.now();
-      await side(ids);
-      if (round >= 0) found[name].push(performance.now() - start);
-    }
-  }
-  return found;
+export async function repeated(side, ids, passes) {
+  for (let at = 0; at < passes; at++) await side(ids);
 }
 
 // The largest difference of two results.
