@@ -9,7 +9,7 @@ const ROWS_AT_ONCE = 64; // of x: they stay in the processor's cache while the w
 const upTo = (count, multiple) => Math.ceil(count / multiple) * multiple;
 
 export class Products {
-  // isCompiled: whether to use WebAssembly, which takes a fourth of the time at any size.
+  // isCompiled: whether to use WebAssembly, which takes a fifth of the time at any size.
   constructor(isCompiled = true) {
     this.end = START; // of the matrices that are held; what lies behind it is valid during one product
     try {
