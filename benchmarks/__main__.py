@@ -14,7 +14,9 @@ from benchmarks import report, rivals
 from benchmarks.memory import ROOT
 from benchmarks.report import Figure
 
-PARTS = ("engine", "similarity", "search", "corpus", "browser", "media", "load", "texts", "jobs", "rooms", "families")
+PARTS = (
+    "engine", "similarity", "search", "corpus", "browser", "media", "load", "texts", "jobs", "rooms", "families", "live",
+)  # fmt: skip
 MINILM_LENGTHS, ROTARY_LENGTHS = (16, 64, 128, 256, 512), (2048, 8192)
 QUICK_LENGTHS, QUICK_LONG = (16, 64, 128), (2048,)
 
@@ -81,6 +83,10 @@ def part(name: str, options: argparse.Namespace) -> Iterator[Figure]:
 
         repeats, rounds = (3, 1) if options.quick else (7, 3)
         return browser.run(lengths=lengths, long=long, repeats=repeats, rounds=rounds)
+    if name == "live":
+        from benchmarks import live
+
+        return live.run(rounds=5 if options.quick else 15)
     if name == "media":
         from benchmarks import media
 

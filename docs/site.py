@@ -20,8 +20,10 @@ from encoder.live.pages import (
     heads_page,
     model_page,
     predict_page,
+    similarity_page,
 )
 from encoder.live.site import by_hand, write
+from encoder.views import stills
 from encoder.views.model_picture import model_picture
 from encoder.words.glossary import GROUPS
 from pages.core.frame import input_row
@@ -60,11 +62,12 @@ def pages() -> list[SitePage]:
             app="pre_post",
         ),
         predict_page(TEXTS[:2], [HIDDEN]),
+        similarity_page(TEXTS),
         SitePage(
             "digit",
             "Digits",
             "Which patches of your digit does each head attend to?",
-            controls((), [], text=False)
+            controls((), [], texts=())
             + '<div class="drawing" id="draw"></div><div class="site-examples" id="digits"></div>'
             + drawings("model"),
         ),
@@ -110,30 +113,49 @@ def shared() -> dict[str, object]:
 
 
 def write_site(
-    folder: Path, site_pages: Sequence[SitePage], models: Sequence[SiteModel], texts: Mapping[str, str] | None = None
+    folder: Path,
+    site_pages: Sequence[SitePage],
+    models: Sequence[SiteModel],
+    texts: Mapping[str, str] | None = None,
+    address: str = "",
 ) -> None:
     """Write pages of the site with these models, the first of which is of text.
 
-    texts: further files by their path. Raises what `encoder.live.site.write` raises, LoadError for an unknown model.
+    texts: further files by their path; address: where the folder will be. Raises what `encoder.live.site.write`
+    raises, LoadError for an unknown model.
     """
     opened = {one: load(one.name) for one in models}
     first = opened[models[0]]
     assert isinstance(first, TextEncoder)
-    picture = model_picture(first.trace(SENTENCES[0]), model=models[0].title)
+    trace = first.trace(SENTENCES[0])
     packed = {
         one: browser_model(model) for one, model in opened.items() if isinstance(model, TextEncoder | ImageEncoder)
     }
-    example = SENTENCES[0]
-    write(folder, site_pages, packed, first=picture, example=example, hidden=HIDDEN, more=shared(), texts=texts)
+    write(
+        folder,
+        site_pages,
+        packed,
+        first=model_picture(trace, model=models[0].title),
+        examples=SENTENCES[:2],
+        hidden=HIDDEN,
+        more=shared(),
+        texts=texts,
+        address=address,
+        still=stills.of_all_heads(trace, models[0].title),
+    )
 
 
 def main() -> None:
     """Make the site."""
     parser = argparse.ArgumentParser(prog="python -m docs.site", description="Make the site: files for any web server.")
     parser.add_argument("folder", nargs="?", type=Path, default=Path("site"), help="by default site/")
-    folder = parser.parse_args().folder
+    parser.add_argument(
+        "--address", default="", metavar="URL", help="where it will be: links to it then have a picture"
+    )
+    given = parser.parse_args()
+    folder = given.folder
     lessons = {f"lessons/{name}.html": material.student(_lesson(name)) for name in LESSONS}
-    write_site(folder, pages(), MODELS, lessons)
+    write_site(folder, pages(), MODELS, lessons, given.address)
     sys.stdout.write(f"{folder}: open it with `python -m http.server --directory {folder}`.\n")
 
 

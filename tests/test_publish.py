@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from PIL import Image
 
 import encoder
 from encoder import EncoderError, export
 from encoder.cli import main
+from encoder.drawing import preview
 from encoder.export.published import publish, read_view
 from encoder.export.saved import page
+from encoder.live.publish import EXAMPLES, publish_live
+from encoder.views import stills
 from tests.pages.apps import visit
 
 EDITS = (encoder.edits.AblateHead(layer=0, head=2),)
@@ -112,3 +117,43 @@ def test_at_the_root_a_link_shows_heads_as_in_the_app() -> None:
     assert read_view("http://localhost:8501/?text=a&layer=1").page == "heads"
     assert read_view("http://localhost:8501/?start=1&text=a").page == "model"
     assert json.dumps(read_view("/x/heads?text=a").values) == '{"text": "a"}'
+
+
+def preview_of(file: Path) -> dict[str, str]:
+    """What a page says of itself to programs that show links."""
+    tags = re.findall(r'<meta property="([^"]+)" content="([^"]*)">', file.read_text(encoding="utf-8"))
+    return {name: html.unescape(content) for name, content in tags}
+
+
+def test_other_programs_show_a_picture_of_each_view(tmp_path: Path) -> None:
+    """Their addresses are whole; the picture of a head has the pixels of its weights."""
+    pair = "texts?text=A+cat&similar_to=A+dog&model=twin-pre"
+    views = [LINK, "heads?text=A+%3Cb%3E+dog&model=twin-pre&layer=3&head=1", pair]
+    first, *pages = publish(views, tmp_path, "cpu", address="https://you.example/published")
+    images = []
+    for one in pages:
+        said = preview_of(one)
+        assert said["og:url"] == f"https://you.example/published/{one.name}"
+        assert said["og:image"] == f"https://you.example/published/{one.stem}.png"
+        with Image.open(one.with_suffix(".png")) as image:
+            assert image.size == preview.SIZE == (int(said["og:image:width"]), int(said["og:image:height"]))
+            images.append(image.tobytes())
+    assert len(set(images)) == 3
+    assert preview_of(pages[1])["og:description"] == "A <b> dog"
+    assert preview_of(first)["og:image"] == preview_of(pages[0])["og:image"]
+    publish(views[:1], tmp_path / "without", "cpu")
+    assert not preview_of(tmp_path / "without" / "index.html")
+    for wrong in ("you.example", "ftp://you.example", "https://you.example/?a=1", "https://"):
+        with pytest.raises(EncoderError, match="address"):
+            publish(views[:1], tmp_path / "without", "cpu", address=wrong)
+
+
+def test_other_programs_show_the_heads_of_a_live_model(tmp_path: Path) -> None:
+    publish_live("twin-pre", tmp_path, bits=8, device="cpu", address="https://you.example/live/")
+    for folder in ("", "heads/"):
+        said = preview_of(tmp_path / folder / "index.html")
+        assert said["og:url"] == f"https://you.example/live/{folder}"
+        assert said["og:image"] == "https://you.example/live/preview.png"
+    trace = encoder.load("twin-pre", device="cpu").trace(EXAMPLES[0])
+    drawn = preview.image(stills.of_all_heads(trace, "twin-pre"))
+    assert (tmp_path / "preview.png").read_bytes() == drawn

@@ -16,17 +16,15 @@ from encoder.drawing import still
 from encoder.drawing.still import Still
 from encoder.encoders.named import NamedEncoder
 from encoder.export import HeadView, report, saved
-from encoder.maps import aggregate
 from encoder.measure import head_types
 from encoder.measure.head_alignment import read_pairs, score_heads
 from encoder.measure.head_measures import head_measures
 from encoder.measure.norms import statistics
 from encoder.trace.trace import Trace
+from encoder.views import stills
 
 #: Heads that are printed without --out.
 PRINTED = 10
-#: Cells along the side of a still map of one head.
-SIDE = 64
 #: An option of one view -> that view.
 OF_VIEW = {"overlay": "lines", "minimum_weight": "lines", "direction": "text"}
 
@@ -106,13 +104,11 @@ def _arrays(trace: Trace, layers: list[int], heads: list[int]) -> dict[str, np.n
 def _map(trace: Trace, name: str, only: HeadView | None) -> Still:
     """The map of one head, or the small maps of all."""
     if only is None:
-        return still.grid(name, aggregate.to_uint8(trace.thumbnails(SIDE)))
+        return stills.of_all_heads(trace, name)
     layer, head = only.heads[0]
     assert layer is not None
     assert head is not None
-    weights = trace.pooled_attention(layer, head).cpu().numpy()
-    labels = trace.labels if len(weights) == trace.n_tokens else [""] * len(weights)
-    return still.matrix(name, weights, labels, labels)
+    return stills.of_head(trace, layer, head, name)
 
 
 def _page(model: NamedEncoder, trace: Trace, only: HeadView | None, options: argparse.Namespace) -> str:

@@ -17,7 +17,7 @@ def publish_views(options: argparse.Namespace) -> int:
         return _publish_model(options)
     if given := [flag for name, flag in OF_LIVE.items() if getattr(options, name) is not None]:
         raise CommandError(f"{given[0]} goes with --live: add --live, or leave it out.")
-    first, *others = publish(options.views, options.out, options.device)
+    first, *others = publish(options.views, options.out, options.device, options.address)
     print(f"{len(others)} pages in {options.out}: open {first}, or copy the folder to any web server.")
     return 0
 
@@ -27,7 +27,9 @@ def _publish_model(options: argparse.Namespace) -> int:
         raise CommandError("--live publishes one model: write a folder for each.")
     [source] = options.views
     bits: Bits = 8 if options.bits == "8" else 16
-    found = publish_live(source, options.out, bits=bits, texts=options.text or (), device=options.device)
+    found = publish_live(
+        source, options.out, bits=bits, texts=options.text or (), device=options.device, address=options.address
+    )
     print(
         f"{found.n_pages} pages and a model of {found.n_bytes / 1e6:.1f} MB in {options.out}. {found.note}\n"
         f"Copy the folder to any web server, or try it: python -m http.server --directory {options.out}"

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from encoder import disk
 from encoder.documents.document import Section, document
+from encoder.drawing import preview, still
 from encoder.drawing.picture import escape
+from encoder.drawing.still import Still
 from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError, quoted
 from encoder.export import why
@@ -17,6 +19,8 @@ from encoder.export.saved import page
 from encoder.run import ModelSpec, Text
 from encoder.run.address import Link, read_link
 from encoder.scores import explain_score
+from encoder.trace.trace import Trace
+from encoder.views import stills
 from encoder.views.lines import lines
 from encoder.views.map import map
 from encoder.views.text import text
@@ -54,22 +58,31 @@ def read_view(link: str) -> Link:
     return view
 
 
-def publish(links: Sequence[str], folder: str | Path, device: str = "auto") -> list[Path]:
+def publish(links: Sequence[str], folder: str | Path, device: str = "auto", address: str = "") -> list[Path]:
     """Write a page for each link, and index.html, which lists them; returns their paths.
 
-    The folder is empty, or one that `publish` wrote: its pages are replaced, and other files in it stay. Raises
-    EncoderError for a link that cannot be published, LoadError for its model, SaveError if the folder cannot be written
-    or has other files.
+    address: where the folder will be; other programs then show a picture of a view next to a link to it. The folder is
+    empty, or one that `publish` wrote: its pages are replaced, and other files in it stay. Raises EncoderError for a
+    link that cannot be published and for another address, LoadError for a model, SaveError if the folder cannot be
+    written or has other files.
     """
     disk.check_folder(folder, KIND)
     views = [read_view(link) for link in links]
     models = {spec: _text_model(spec, device) for spec in {one.run.model.of_checkpoint for one in views}}
+    where = preview.folder_address(address) if address else ""
     files = {f"{number:02}-{view.page}.html": view for number, view in enumerate(views, 1)}
-    pages = {name: _page(view, models[view.run.model.of_checkpoint]) for name, view in files.items()}
+    drawn = {name: _drawn(view, models[view.run.model.of_checkpoint]) for name, view in files.items()}
+    written = {name: page for name, (page, _) in drawn.items()} | {"index.html": _index(files)}
+    for name in written if where else ():
+        of = name if name in files else next(iter(files))  # the list shows the first view
+        shown = preview.Preview(where, name, f"{Path(of).stem}.png", _title(files[of]), files[of].run.text)
+        written[name] = shown.inserted(written[name])
+    images = {f"{Path(name).stem}.png": preview.image(still) for name, (_, still) in drawn.items() if where}
+    contents: dict[str, str | bytes] = {**written, **images}
     with disk.whole_folder(folder, KIND) as place:
-        for name, content in {**pages, "index.html": _index(files)}.items():
+        for name, content in contents.items():
             disk.write_file(place / name, content)
-    return [Path(folder) / name for name in ("index.html", *pages)]
+    return [Path(folder) / name for name in ("index.html", *files)]
 
 
 def _text_model(spec: ModelSpec, device: str) -> TextEncoder:
@@ -77,7 +90,8 @@ def _text_model(spec: ModelSpec, device: str) -> TextEncoder:
     return of_text(first, "choose a text model.")
 
 
-def _page(view: Link, model: TextEncoder) -> str:
+def _drawn(view: Link, model: TextEncoder) -> tuple[str, Still]:
+    """The page of a view, and its picture in other pages."""
     spec = view.run.model
     if spec.untrained is None and spec.norm != "trained":
         model = model.with_norm_placement(spec.norm)  # type: ignore[arg-type]
@@ -89,8 +103,14 @@ def _page(view: Link, model: TextEncoder) -> str:
         if token is not None and not 0 <= token < trace.n_tokens:
             raise EncoderError(f"{name}={token}: choose 0 to {trace.n_tokens - 1}, a token of {quoted(view.run.text)}.")
     if view.page == "model":
-        return page(trace, layer, head, place.query, place.key, link=view.address, model=model.name)
-    queries, keys = ([] if one is None else [one] for one in (place.query, place.key))
+        written = page(trace, layer, head, place.query, place.key, link=view.address, model=model.name)
+        return written, stills.of_all_heads(trace, model.name, (layer, head))
+    return _head(view, trace, layer, head), stills.of_head(trace, layer, head, f"L{layer} H{head}")
+
+
+def _head(view: Link, trace: Trace, layer: int, head: int) -> str:
+    """The page of one head."""
+    queries, keys = ([] if one is None else [one] for one in (view.run.place.query, view.run.place.key))
     kind = view.own.get("view", "map")
     if kind == "lines":
         return page(lines(trace, [(layer, head)], queries=queries, keys=keys), link=view.address)
@@ -99,11 +119,19 @@ def _page(view: Link, model: TextEncoder) -> str:
     return page(map(trace, layer, head, queries=queries, keys=keys), link=view.address)
 
 
-def _pair(view: Link, model: TextEncoder) -> str:
-    """The report of two texts."""
+def _pair(view: Link, model: TextEncoder) -> tuple[str, Still]:
+    """The report of two texts, and the pairs of their parts."""
     pair = view.own.get(QUERY) or view.run.text, view.own[SECOND]
     found = explain_score(model, *pair, each_word=view.own.get(EACH_WORD) == "1")
-    return why.page(model, view.run.model, found, pair, link=view.address)
+    score, split = f"{found.kind} {found.score:.4f}", found.split
+    matrix, labels = ([[found.score]], (["A"], ["B"])) if split is None else (split.matrix, split.labels)
+    written = why.page(model, view.run.model, found, pair, link=view.address)
+    return written, still.matrix(score, matrix, *labels, signed=True)
+
+
+def _title(view: Link) -> str:
+    """What other pages call the view."""
+    return f"{PAGES[view.page]}: {view.run.model.source}"
 
 
 def _index(files: Mapping[str, Link]) -> str:

@@ -17,7 +17,7 @@ from safetensors.numpy import save
 from torch import nn
 
 from encoder.encoders.image import ImageEncoder
-from encoder.encoders.text import TextEncoder
+from encoder.encoders.text import SIDES, TextEncoder
 from encoder.errors import EncoderError
 from encoder.live import bounds
 from encoder.live.tokenizer import described
@@ -96,6 +96,8 @@ def _text(model: TextEncoder) -> dict[str, Any]:
         "normalise": model.normalise,
         "truncate": model.truncate_dim,
         "longest": config.max_tokens,
+        "prompts": prompts(model),
+        "pools_prompt": model.pools_prompt,
     }
     if config.relative_buckets:  # the row of each distance from the farthest key before to the farthest key after
         distances = torch.arange(1 - config.max_tokens, config.max_tokens)
@@ -103,6 +105,11 @@ def _text(model: TextEncoder) -> dict[str, Any]:
     if config.position == "rotary":
         about["rotary"] = [_rotation(config, layer) for layer in range(config.n_layers)]
     return about
+
+
+def prompts(model: TextEncoder) -> list[str]:
+    """What comes before the first text of a comparison and before the second, as in `explain_score`."""
+    return [model.searching(side).prompt() for side in SIDES]
 
 
 def _rotation(config: EncoderConfig, layer: int) -> dict[str, Any]:

@@ -55,6 +55,13 @@ def heads_page(models: Sequence[SiteModel], examples: Sequence[str]) -> SitePage
     )
 
 
+def similarity_page(models: Sequence[SiteModel]) -> SitePage:
+    """Two sentences, and what each word does to their cosine."""
+    question = "Which words make two sentences similar?"
+    body = controls(models, (), texts=(("text", "Sentence A"), ("similar_to", "Sentence B"))) + drawings()
+    return SitePage("similarity", "Similarity", question, body, app="texts")
+
+
 def predict_page(models: Sequence[SiteModel], examples: Sequence[str]) -> SitePage:
     """The same, and the words that the model expects at the hidden ones."""
     question = "Which word does the model expect?"
@@ -74,9 +81,14 @@ def _head(models: Sequence[SiteModel], examples: Sequence[str]) -> str:
 
 
 def controls(
-    models: Sequence[SiteModel], examples: Sequence[str], *, names: Sequence[str] = (), text: bool = True
+    models: Sequence[SiteModel],
+    examples: Sequence[str],
+    *,
+    names: Sequence[str] = (),
+    texts: Sequence[tuple[str, str]] = (("text", "Sentence"),),
 ) -> str:
-    """The text field, the choice of the model, and number fields of the address such as "layer" and "head"."""
+    """The fields of texts (their names in the address, and their labels), the choice of the model, and number fields of
+    the address such as "layer" and "head"."""
     options = "".join(f'<option value="{one.name}">{html.escape(one.title)}</option>' for one in models)
     fields = "".join(
         f'<label>{name.capitalize()} <input type="number" min="0" data-name="{name}"></label>' for name in names
@@ -85,7 +97,10 @@ def controls(
         f'<button type="button" data-example="{html.escape(text, quote=True)}">{html.escape(text)}</button>'
         for text in examples
     )
-    field = '<label>Sentence <textarea data-name="text" rows="2" maxlength="4000"></textarea></label>' if text else ""
+    field = "".join(
+        f'<label>{label} <textarea data-name="{name}" rows="2" maxlength="4000"></textarea></label>'
+        for name, label in texts
+    )
     choice = f'<label>Model <select data-name="model">{options}</select></label>' if models else ""
     return (
         f'<div class="site-input">{field}{choice}{fields}</div><div class="site-examples">{buttons}</div>'

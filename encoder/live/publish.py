@@ -10,9 +10,10 @@ from encoder.checkpoints import BUNDLED
 from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError, quoted
 from encoder.live import bounds, site
-from encoder.live.packed import Bits, BrowserModel, browser_model, rounding
-from encoder.live.pages import SiteModel, SitePage, by_hand_page, heads_page, model_page, predict_page
+from encoder.live.packed import Bits, BrowserModel, browser_model, prompts, rounding
+from encoder.live.pages import SiteModel, SitePage, by_hand_page, heads_page, model_page, predict_page, similarity_page
 from encoder.run import ModelSpec
+from encoder.views import stills
 from encoder.views.model_picture import model_picture
 
 #: What a reader tries first, unless the publisher names other texts.
@@ -45,12 +46,19 @@ class Published:
 
 
 def publish_live(
-    source: str, folder: str | Path, *, bits: Bits = 16, texts: Sequence[str] = (), device: str = "auto"
+    source: str,
+    folder: str | Path,
+    *,
+    bits: Bits = 16,
+    texts: Sequence[str] = (),
+    device: str = "auto",
+    address: str = "",
 ) -> Published:
     """Write pages that compute a model in the reader's browser, for any web server.
 
     source: what `encoder.load` accepts; bits: of each number of a matrix in the files; texts: what the pages offer to
-    try, the first of which they open with. Raises EncoderError for a model that the engine in the browser does not
+    try, the first of which they open with; address: where the folder will be; other programs then show a picture next
+    to a link. Raises EncoderError for a model that the engine in the browser does not
     compute or that is too large, LoadError for the model, SaveError if the folder cannot be written or has other files.
     """
     disk.check_folder(folder, site.KIND)
@@ -61,15 +69,17 @@ def publish_live(
     note = _note(model, bits, [*examples, *MEASURED])
     shown = _shown(source, model, files, note)
     pages = _pages(model, shown, examples)
-    example = examples[0]
+    trace = model.trace(examples[0])
     site.write(
         Path(folder),
         pages,
         {shown: files},
-        first=model_picture(model.trace(example), model=shown.title),
-        example=example,
+        first=model_picture(trace, model=shown.title),
+        examples=examples[:2],
         hidden=_hidden(model),
         more={"hand": site.by_hand()},
+        address=address,
+        still=stills.of_all_heads(trace, model.name),
     )
     return Published(Path(folder) / "index.html", len(pages), files.n_bytes, note)
 
@@ -82,7 +92,7 @@ def _checked(text: str) -> str:
 
 def _pages(model: TextEncoder, shown: SiteModel, examples: Sequence[str]) -> list[SitePage]:
     """The pages of a model; Predict where it predicts hidden words."""
-    pages = [model_page([shown], examples), heads_page([shown], examples)]
+    pages = [model_page([shown], examples), heads_page([shown], examples), similarity_page([shown])]
     if bounds.predicts(model):
         pages.append(predict_page([shown], [_hidden(model)]))
     return [*pages, by_hand_page()]
@@ -104,7 +114,13 @@ def _shown(source: str, model: TextEncoder, files: BrowserModel, note: str) -> S
 
 
 def _note(model: TextEncoder, bits: Bits, texts: Sequence[str]) -> str:
-    """What rounding the weights changes, measured."""
+    """What rounding the weights changes, measured; and the prompt."""
+    a, b = prompts(model)
+    said = f"“{a}” before each sentence" if a == b else f"“{a}” before sentence A and “{b}” before sentence B"
+    return _rounded(model, bits, texts) + (f" Similarity puts {said}; other pages do not." if a or b else "")
+
+
+def _rounded(model: TextEncoder, bits: Bits, texts: Sequence[str]) -> str:
     found = rounding(model, texts, bits)
     if found.share == 0:
         return f"The weights of {model.name} are the original ones."

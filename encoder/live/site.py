@@ -14,9 +14,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from encoder import disk
+from encoder.drawing import preview
 from encoder.drawing.javascript import SHARED, joined
 from encoder.drawing.picture import Picture, style
 from encoder.drawing.plotly_js import plotly_js
+from encoder.drawing.still import Still
 from encoder.explain.by_hand import NOTES_POSITIONS, Inputs
 from encoder.figures.colours import thumbnails_lut
 from encoder.live.packed import BrowserModel
@@ -36,16 +38,22 @@ def write(
     models: Mapping[SiteModel, BrowserModel],
     *,
     first: Picture,
-    example: str,
+    examples: Sequence[str],
     hidden: str,
     more: Mapping[str, object] | None = None,
     texts: Mapping[str, str] | None = None,
+    address: str = "",
+    still: Still | None = None,
 ) -> None:
-    """Write the site. models: the first one opens where an address names none; first: the picture of `example` in it.
+    """Write the site. models: the first one opens where an address names none; first: the picture of the first of
+    `examples` in it.
 
-    example, hidden: the first sentence, and the first one with a hidden word; more: for the scripts; texts: further
-    files by their path in the site. Raises SaveError if the folder cannot be written or has other files.
+    examples, hidden: the first sentence and another one, and the first one with a hidden word; more: for the scripts;
+    texts: further files by their path in the site; address: where the folder will be, and still: what other programs
+    show then next to a link. Raises SaveError if the folder cannot be written or has other files, EncoderError for
+    another address.
     """
+    where = preview.folder_address(address) if address else ""
     with disk.whole_folder(folder, KIND) as place:
         (place / "models").mkdir()
         files = {one.name: _model_file(place, packed, one) for one, packed in models.items()}
@@ -64,7 +72,8 @@ def write(
                     }
                     for one in models
                 },
-                "example": example,
+                "example": examples[0],
+                "second": examples[-1],
                 "hidden": hidden,
                 "service": f"{up}service.js",
                 "colours": thumbnails_lut().ravel().tolist(),
@@ -72,7 +81,12 @@ def write(
                 **(more or {}),
             }
             text = _document(page, pages, about, up, scripts, first if not page.folder else None)
+            if where:
+                names = f"{page.folder}/" if page.folder else "", "preview.png"
+                text = preview.Preview(where, *names, f"{page.title} - Encoderscope", page.question).inserted(text)
             disk.write_file(own / "index.html", text)
+        if where and still is not None:
+            disk.write_file(place / "preview.png", preview.image(still))
         kept = [
             *scripts.values(),
             *(f"models/{name}" for name in files.values()),
@@ -152,7 +166,8 @@ def _document(
             f'data-height="{first.height}">{base64.b64encode(first.block()).decode()}</script>'
         )
     css = names["site.css"]
-    uses = ["site.js"] if 'class="drawing"' in page.body else []
+    has_pictures = 'class="drawing"' in page.body
+    uses = ["site.js"] if has_pictures or 'id="said"' in page.body else []
     scripts = "".join(f'<script src="{up}{names[name]}" defer></script>' for name in (*page.scripts, *uses))
     policy = "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; base-uri 'none'"
     return (
@@ -165,7 +180,7 @@ def _document(
         f'<link rel="stylesheet" href="{up}{css}"></head><body data-page="{page.folder or "model"}">'
         f'<header><a href="{up or "./"}"><b>Encoderscope</b></a><nav aria-label="Pages">{links}</nav></header><main>'
         f"<h1>{html.escape(page.title)}</h1><p>{html.escape(page.question)}</p>{page.body}"
-        f"{SHARE if uses else ''}</main>"
+        f"{SHARE if has_pictures else ''}</main>"
         f"<footer><p>Everything is computed in this browser; nothing that you type leaves it. "
         f"The full app: <code>{html.escape(COMMAND)}</code><span>, then "
         f'<a id="app" rel="noreferrer" href="{APP}/{page.app}">{APP}/{page.app}</a></span></p></footer>'

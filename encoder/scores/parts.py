@@ -41,15 +41,12 @@ def words(sentence: Tokenized, first: int = 0, side: int | None = None) -> list[
     found: dict[object, list[int]] = {}
     chunk_of = _chunks(text)
     for place, (begin, end) in enumerate(sentence.offsets):
-        if (
-            sentence.special[place]
-            or sentence.words[place] < 0
-            or begin < first
-            or (side or 0) != _side(sentence, place)
-        ):
+        if sentence.special[place] or sentence.words[place] < 0 or (side or 0) != _side(sentence, place):
             continue
         while begin < end and text[begin].isspace():  # some tokenizers count the blank before a word
             begin += 1
+        if begin < first:
+            continue
         chunk = chunk_of[begin] if begin < len(chunk_of) else -1
         whole = chunk >= 0
         found.setdefault((True, chunk) if whole else (False, sentence.words[place]), []).append(place)

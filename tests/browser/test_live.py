@@ -78,6 +78,21 @@ def test_a_published_model_computes_a_text_of_the_reader(
     expect(visitor.locator("#head .heatmaplayer image")).to_have_count(1)
 
 
+def test_the_words_of_two_sentences_have_their_effect(
+    visitor: Page, server: tuple[str, Path], model: tuple[TextEncoder, Path]
+) -> None:
+    visitor.goto(f"{server[0]}live/similarity/?text=the+cat+river&similar_to=A+cat")
+    visitor.get_by_label("Sentence B").fill("the river banks")
+    visitor.get_by_label("Sentence B").press("Enter")
+    rows = visitor.locator("#said section").last.locator("li")
+    expect(rows.last).to_contain_text("banks")
+    assert "similar_to=the+river+banks" in visitor.url
+    ours = encoder.explain_score(encoder.live.packed.as_read(model[0], 8), "the cat river", "the river banks")
+    shown = [rows.last.locator("b").inner_text(), visitor.locator("#said p b").inner_text()]
+    for number, expected in zip(shown, (ours.words_b[-1].effect, ours.score), strict=True):
+        assert abs(float(number.replace("−", "-")) - expected) < 1e-3
+
+
 def test_a_frame_is_driven_from_the_page_around_it(
     visitor: Page, server: tuple[str, Path], model: tuple[TextEncoder, Path]
 ) -> None:

@@ -105,6 +105,7 @@ def test_heads_are_drawn_and_selected_on_a_plain_page(browser: Browser, package:
         for wrong, word in (
             ("{ tokens: ['a'] }", "weights"),
             ("{ attention: [] }", "attention"),
+            ("{ tokens: Array(513).fill('a') }", "512"),
             ("{}, { head: 9 }", "head"),
             ("{}, { view: 'x' }", "view"),
         ):

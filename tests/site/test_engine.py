@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 from pathlib import Path
@@ -18,6 +19,7 @@ from docs.site import ROUNDED
 from encoder.drawing.javascript import joined
 from encoder.inputs import digits
 from encoder.live.packed import BLOCK, Bits, browser_model
+from encoder.model import layers
 from encoder.views.model_picture import model_picture
 from tests.run_javascript import evaluated
 
@@ -53,6 +55,7 @@ def in_browser(name: str | encoder.TextEncoder, expression: str, folder: Path, b
         f'import {{ Model }} from "{(BROWSER / "model.js").as_uri()}";\n'
         f'import {{ modelPicture, gridPicture }} from "{(BROWSER / "pictures.js").as_uri()}";\n'
         f'import {{ partsOf }} from "{(BROWSER / "parts.js").as_uri()}";\n'
+        f'import {{ similarity }} from "{(BROWSER / "engine/similarity.js").as_uri()}";\n'
         f'import {{ classes, hiddenWord, largest, textVector }} from "{(BROWSER / "engine/heads.js").as_uri()}";\n'
         f'const bytes = (name) => Deno.readFileSync("{folder}/" + name + ".bin").buffer;\n'
         "const blocks = [];\n"
@@ -279,3 +282,43 @@ def test_a_joined_script_of_the_site_declares_each_name_once(name: str, tmp_path
     compiled = f"new Function(Deno.readTextFileSync({json.dumps(str(script))}))"
     module.write_text(f"export const found = {compiled}.length;\n", encoding="utf-8")
     assert evaluated(module, "found", "found", tmp_path) == 0
+
+
+def test_the_kernel_multiplies_as_javascript_does(tmp_path: Path) -> None:
+    """For sizes around its blocks, held matrices and others; the weights stay readable where the kernel keeps them."""
+    (tmp_path / "module.js").write_text(
+        f'import {{ Products }} from "{(BROWSER / "engine/products.js").as_uri()}";\n'
+        "const numbers = (count, step) => Float32Array.from({ length: count }, (_, at) => Math.sin(at * step));\n"
+        "const [compiled, plain] = [new Products(), new Products(false)];\n"
+        "export const found = [[1, 1, 1], [3, 5, 7], [64, 16, 4], [65, 24, 10], [130, 40, 33]].map(([t, d, n]) => {\n"
+        "  const [x, weight, bias] = [numbers(t * d, 1), numbers(n * d, 2), numbers(n, 3)];\n"
+        "  const tensor = { data: weight, shape: [n, d] };\n"
+        "  const [held, other] = [compiled.hold(tensor, bias), plain.hold({ data: weight, shape: [n, d] }, bias)];\n"
+        "  const pairs = [[compiled.times(x, held), plain.times(x, other)],\n"
+        "    [compiled.product(x, weight, d), plain.product(x, weight, d)], [tensor.data, weight]];\n"
+        "  return pairs.map((pair) => pair.map((one) => Array.from(one)));\n"
+        "});\n"
+        "export const isCompiled = [compiled, plain].map(({ memory }) => Boolean(memory));\n",
+        encoding="utf-8",
+    )
+    found, is_compiled = evaluated(tmp_path / "module.js", "found, isCompiled", "[found, isCompiled]", tmp_path)
+    assert is_compiled == [True, False]
+    for pairs in found:
+        for ours, theirs in pairs:
+            np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_activations_are_those_of_torch(tmp_path: Path) -> None:
+    """Also where their tables begin and end."""
+    x = np.concatenate([np.linspace(-9, 9, 777), [-100, -8, 8, 100, 1e-30]])
+    given = json.dumps(x.tolist())
+    found = evaluated(
+        BROWSER / "engine/linear.js",
+        "ACTIVATIONS",
+        f"Object.entries(ACTIVATIONS).map(([name, of]) => [name, Array.from(of({given}))])",
+        tmp_path,
+    )
+    for name, values in found:
+        of = getattr(torch, name) if name in ("tanh", "sigmoid") else functools.partial(layers.activate, name=name)
+        expected = of(torch.tensor(x))
+        np.testing.assert_allclose(values, expected.numpy(), rtol=1e-7, atol=1e-8, err_msg=name)

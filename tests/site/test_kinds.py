@@ -145,3 +145,25 @@ def test_what_the_engine_lacks_is_refused_by_name() -> None:
     backend.pre_tokenizer = pre_tokenizers.Digits()
     with pytest.raises(EncoderError, match="Digits"):
         browser_model(build(EncoderConfig(**sizes), Tokenizer(backend)))
+
+
+@pytest.mark.parametrize("kind", ["roberta", "sentence", pytest.param("modernbert", marks=pytest.mark.slow("another"))])
+def test_words_have_the_effect_on_a_cosine_that_python_finds(kind: str, tmp_path: Path) -> None:
+    """With a prompt before the texts, or the first, whose words stay."""
+    prompts = {"query" if kind == "sentence" else "plain": "the naïve cat: "}
+    model = dataclasses.replace(
+        model_of(kind), prompts=prompts, default_prompt=next(iter(prompts)), pools_prompt=kind != "roberta"
+    )
+    pairs = [["the cat (x) don't", "the river, banks 2,000 the cat"], ["cat river", "北京 cat —"], ["a", "river"]]
+    found = in_browser(
+        model,
+        "await Promise.all(given.pairs.map((pair) => similarity(model, pair, {})))",
+        tmp_path,
+        pairs=pairs,
+    )
+    for pair, browser in zip(pairs, found, strict=True):
+        ours = encoder.explain_score(model, *pair)
+        assert abs(browser["cosine"] - ours.score) < 1e-3
+        for side, words in zip(browser["sides"], (ours.words_a, ours.words_b), strict=True):
+            assert [word for word, _ in side["words"]] == [one.word for one in words]
+            close([effect for _, effect in side["words"]], torch.tensor([one.effect for one in words]), 1e-3)

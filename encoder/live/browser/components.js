@@ -9,6 +9,7 @@ import { gridPicture, linesPicture, textPicture } from "./pictures.js";
 
 const THEME = Uint8Array.from(COLOURS); // [256 x 3] bytes: the colour of each weight, from `encoder/figures/colours.py`
 const HEAD_PICTURES = { lines: [LinesView, linesPicture], text: [TextView, textPicture] };
+const MOST_DRAWN = 512; // tokens
 const NOTHING = { layer: 0, head: 0, query: null, key: null };
 
 // Draws all heads as small maps and one head as lines or as shaded text. components.d.ts describes the arguments.
@@ -51,6 +52,9 @@ export function drawHeads(element, trace, { view = "lines", onSelect = (_) => {}
 function readTrace({ tokens, attention, special = [] }) {
   const [nTokens, nLayers, nHeads] = [tokens.length, attention.length, attention[0]?.length ?? 0];
   if (!nTokens || !nLayers || !nHeads) throw new Error("A trace needs tokens, and attention[layer][head].");
+  if (nTokens > MOST_DRAWN) {
+    throw new Error(`${nTokens} tokens are too many: pass up to ${MOST_DRAWN}, with their weights.`);
+  }
   const layers = attention.map((heads, layer) => {
     if (heads.length !== nHeads) throw new Error(`Layer ${layer} has ${heads.length} heads, and layer 0 ${nHeads}.`);
     return { pattern: heads.map((weights, head) => readWeights(weights, nTokens, `L${layer} H${head}`)) };

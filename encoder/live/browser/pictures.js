@@ -74,7 +74,7 @@ export function modelPicture(model, trace, labels, { layer, head, query, key, fi
       const at = (start + t) * n + start;
       return x.subarray(at, at + w);
     }));
-  const scores = open.scores[head].map((score) => Math.max(score, -3.4028234663852886e38));
+  const scores = open.scores[head];
   const rows = Array.from({ length: w }, (_, t) => scores.subarray((start + t) * n, (start + t + 1) * n));
   const tops = rows.map((row) => row.reduce((most, score) => Math.max(most, score), -Infinity));
   const neurons = Array.from({ length: w }, (_, t) => {

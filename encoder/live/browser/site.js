@@ -29,6 +29,7 @@ function readAddress(query = new URLSearchParams(location.search)) {
       ? "digits-pre"
       : Object.keys(site.models)[0],
     text: query.get("text") ?? (page === "predict" ? site.hidden : site.example),
+    similar_to: query.get("similar_to") ?? site.second,
     layer: number(query.get("layer")) ?? 0,
     head: number(query.get("head")) ?? 0,
     i: number(query.get("i")),
@@ -49,7 +50,7 @@ function readAddress(query = new URLSearchParams(location.search)) {
 
 let state = readAddress();
 
-const KEPT_NAMES = ["model", "text", "layer", "head", "i", "j", "norm", "view", "image", "hand"];
+const KEPT_NAMES = ["model", "text", "similar_to", "layer", "head", "i", "j", "norm", "view", "image", "hand"];
 
 function address() {
   const kept = KEPT_NAMES.flatMap((name) =>
@@ -162,11 +163,11 @@ function answered({ data }) {
   if (id === asked) show(data); // else the reader has asked for something newer
 }
 
-function show({ error, blocks, words, classes, note, drawn }) {
+function show({ error, blocks, words, classes, pair, note, drawn }) {
   document.getElementById("status").textContent = error ?? note;
   if (error) return tellHost("error", { message: error });
   for (const { place, kind, height, block } of blocks) draw(place, kind, height, block);
-  document.getElementById("said").replaceChildren(...answers(words, classes));
+  document.getElementById("said").replaceChildren(...answers(words, classes), ...(pair ? pairAnswers(pair) : []));
   document.getElementById("note").textContent = site.models[state.model].note;
   nameFrame();
   tellHost("drawn", { ...placeInWords(), ...drawn });
@@ -188,30 +189,26 @@ function draw(name, kind, height, block) {
   places[name].view.update({ data: block, parentElement: place, setStateValue });
 }
 
-function answers(words, classes) {
-  const list = (title, rows) =>
-    make(
-      "section",
-      {},
-      make("h2", {}, title),
-      make(
-        "ol",
-        {},
-        ...rows.map(([name, share]) =>
-          make(
-            "li",
-            {},
-            make("span", {}, name),
-            make("i", { style: `width:${Math.round(100 * share)}%` }),
-            make("b", {}, threeDigits(share)),
-          )
-        ),
-      ),
-    );
-  return [
-    ...words.map(({ token, words: rows }) => list(`The hidden word at token ${token}`, rows)),
-    ...(classes.length && page === "digit" ? [list("The digit", classes.slice(0, 5))] : []),
-  ];
+// Names with numbers, as bars; those below 0 have another colour.
+function bars(title, rows, most = 1) {
+  const row = ([name, value]) => {
+    const width = Math.round(100 * Math.abs(value) / most);
+    const bar = make("i", { style: `width:${width}%`, class: value < 0 ? "below" : "" });
+    return make("li", {}, make("span", {}, name), bar, make("b", {}, threeDigits(value)));
+  };
+  return make("section", {}, make("h2", {}, title), make("ol", {}, ...rows.map(row)));
+}
+
+const answers = (words, classes) => [
+  ...words.map(({ token, words: rows }) => bars(`The hidden word at token ${token}`, rows)),
+  ...(classes.length && page === "digit" ? [bars("The digit", classes.slice(0, 5))] : []),
+];
+
+function pairAnswers({ cosine, sides }) {
+  const most = Math.max(...sides.flatMap(({ words }) => words.map(([, effect]) => Math.abs(effect))), 1e-9);
+  const shown = sides.flatMap(({ words }, at) => words.length ? [bars(`Sentence ${"AB"[at]}`, words, most)] : []);
+  const meaning = shown.length ? ". The number of a word: this cosine minus the cosine without the word." : "";
+  return [make("p", { class: "site-score" }, "Cosine: ", make("b", {}, threeDigits(cosine)), meaning), ...shown];
 }
 
 // ---- What a reader does in a picture ----
@@ -253,11 +250,13 @@ for (const control of controls) {
     change({ [name]: control.value, ...(name === "text" ? NO_TOKENS : {}) }, { isNew: true });
   });
 }
-document.querySelector("textarea")?.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.shiftKey) return;
-  event.preventDefault();
-  event.target.dispatchEvent(new Event("change"));
-});
+for (const field of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("textarea[data-name]"))) {
+  field.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey) return;
+    event.preventDefault();
+    field.dispatchEvent(new Event("change"));
+  });
+}
 for (const example of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-example]"))) {
   example.addEventListener("click", () => {
     change({ text: example.dataset.example, ...NO_TOKENS }, { isNew: true });

@@ -1,6 +1,7 @@
 // The engine's thread: it loads models, runs them, and answers each request with the pictures of a page.
 import { threeDigits } from "../../drawing/drawing.js";
 import { classes, cosine, hiddenWord, largest, textVector } from "./engine/heads.js";
+import { similarity } from "./engine/similarity.js";
 import { fetched, Model } from "./model.js";
 import { pack } from "./pack.js";
 import { partsOf } from "./parts.js";
@@ -46,6 +47,7 @@ async function pass(used, { model: name, text, pixels }, edits) {
 async function pictures({ page, state, site }) {
   const used = await model(state.model, site.models[state.model].file);
   used.about.title = site.models[state.model].title;
+  if (page === "similarity") return await pairOf(used, state);
   const run = (edits) => pass(used, state, edits);
   const { tokens, trace, isCut } = await run(editsOf(state));
   const labels = tokens.map(({ label }) => label);
@@ -74,6 +76,17 @@ async function pictures({ page, state, site }) {
     drawn: drawnOf(used, trace, labels, place),
     note: isCut ? `This page uses ${tokens.length} tokens of this text, which has more.` : "",
   };
+}
+
+// The similarity of two texts and what each word does to it; this page has no picture.
+async function pairOf(used, state) {
+  const pair = await similarity(used, [state.text, state.similar_to], {});
+  const long = pair.sides.some(({ isLong }) => isLong)
+    ? "Words are left out one by one in texts of up to 64 words."
+    : "";
+  const cut = pair.isCut ? "This page uses the first 256 tokens of a text." : "";
+  const drawn = { cosine: pair.cosine };
+  return { made: {}, words: [], classes: [], pair, drawn, note: [long, cut].filter(Boolean).join(" ") };
 }
 
 // What the host of a frame hears: the tokens, the model's size, and the weight of the selected pair.

