@@ -15,7 +15,8 @@ from benchmarks.memory import ROOT
 from benchmarks.report import Figure
 
 PARTS = (
-    "engine", "similarity", "search", "corpus", "browser", "media", "load", "texts", "jobs", "rooms", "families", "live",
+    "engine", "similarity", "search", "corpus", "browser", "media", "load", "texts", "jobs", "rooms", "families",
+    "live",
 )  # fmt: skip
 MINILM_LENGTHS, ROTARY_LENGTHS = (16, 64, 128, 256, 512), (2048, 8192)
 QUICK_LENGTHS, QUICK_LONG = (16, 64, 128), (2048,)
