@@ -17,7 +17,7 @@ from pages.teaching.desk import desk
 from pages.teaching.lessons import library, path
 from pages.teaching.params import RoomParams
 from pages.teaching.rooms import RoomError, session
-from pages.teaching.rooms.room import spaced
+from pages.teaching.rooms.room import read_nickname, spaced
 from pages.teaching.stage import invite
 
 _CODE, _NICKNAME, _NAMED = "classroom:code", "classroom:nickname", "_classroom_named"
@@ -109,7 +109,7 @@ def _join(kind: Literal["primary", "secondary"]) -> None:
 
 def _take_seat() -> None:
     typed, nickname = st.session_state.get(_CODE, ""), st.session_state.get(_NICKNAME, "")
-    if session.find(typed).named and not nickname.strip():
+    if session.find(typed).named and not read_nickname(nickname):
         st.session_state[_NAMED] = True
         session.say("The teacher asks for a nickname: choose one, then join.")
         return

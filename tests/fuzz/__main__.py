@@ -24,6 +24,7 @@ from tests.fuzz import (
     maps,
     messages,
     own_functions,
+    rooms,
     texts,
     traces,
     writing,
@@ -33,10 +34,10 @@ from tests.fuzz.checkpoints import Found
 #: Share of the cases and of the time of each kind: an address is a whole page.
 SHARES = {
     "folders": (0.03, 0.05), "checkpoints": (0.15, 0.1), "families": (0.05, 0.05), "tokenizers": (0.02, 0.05),
-    "texts": (0.1, 0.05),
+    "texts": (0.05, 0.05),
     "files": (0.1, 0.03), "messages": (0.05, 0.05), "addresses": (0.02, 0.2), "writing": (0.05, 0.1),
     "generation": (0.1, 0.12), "maps": (0.1, 0.03), "traces": (0.1, 0.03), "own": (0.04, 0.02), "lessons": (0.04, 0.02),
-    "inputs": (0.05, 0.1),
+    "inputs": (0.05, 0.1), "rooms": (0.05, 0.01),
 }  # fmt: skip
 
 
@@ -105,6 +106,7 @@ def _found(options: argparse.Namespace) -> Iterator[str]:
             "own": own_functions.case,
             "lessons": lessons.case,
             "inputs": inputs.case,
+            "rooms": rooms.case,
         }
         for kind, case in kinds.items():
             if options.only not in (None, kind):

@@ -23,6 +23,7 @@ from tests.fuzz import (
     lessons,
     maps,
     own_functions,
+    rooms,
     texts,
     traces,
     writing,
@@ -71,9 +72,10 @@ def test_settings_of_generation():
         (own_functions, 60, "measure: refused"),
         (lessons, 60, "broken"),
         (inputs, 120, "computed"),
+        (rooms, 300, "joined"),
         (writing, 40, "link: written"),
     ],
-    ids=["maps", "traces", "own functions", "lessons", "inputs", "writing"],
+    ids=["maps", "traces", "own functions", "lessons", "inputs", "rooms", "writing"],
 )
 def test_cases_of_a_kind(kind: ModuleType, n_cases: int, usual: str):
     assert usual in {kind.case(seed) for seed in range(n_cases)}

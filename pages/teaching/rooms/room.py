@@ -7,6 +7,7 @@ import hmac
 import json
 import secrets
 import time
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -19,6 +20,8 @@ FORMAT = 1
 #: Codes avoid characters that a projector makes look alike: 0 and O, 1, I and L, 2 and Z, 5 and S, 8 and B, U and V.
 ALPHABET = "34679ACDEFGHJKMNPQRTUWXY"
 CODE_LENGTH = 6
+#: U+200C and U+200D: they join letters, or keep them apart, in Persian, in scripts of India and in emoji.
+JOINERS = "\u200c\u200d"
 #: A member counts as present for this many seconds after the last sign.
 PRESENT = 30.0
 
@@ -141,6 +144,18 @@ def read_code(typed: str) -> str:
     """A code as somebody types it, in its own form: capitals, without spaces and hyphens; "" if it is not a code."""
     code = "".join(char for char in typed.upper() if char not in " -\t")
     return code if len(code) == CODE_LENGTH and set(code) <= set(ALPHABET) else ""
+
+
+def read_nickname(typed: str) -> str:
+    """A nickname as somebody types it, in one line; "" where nothing of it can be seen.
+
+    Characters that only steer others are left out, such as those that turn a line's direction. The joiners inside
+    letters and emoji stay.
+    """
+    line = " ".join(typed.encode("utf-8", "replace").decode().split())
+    kept = "".join(char for char in line if unicodedata.category(char)[0] != "C" or char in JOINERS)
+    kept = kept[: limits.NICKNAME.value].strip()
+    return kept if any(unicodedata.category(char)[0] in "LNPS" for char in kept) else ""
 
 
 def spaced(code: str) -> str:

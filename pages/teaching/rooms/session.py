@@ -13,11 +13,10 @@ from typing import Any
 
 import streamlit as st
 
-from pages.base.access import limits
 from pages.state import kept, links, state
 from pages.teaching.params import RoomParams
 from pages.teaching.rooms import current_store, events
-from pages.teaching.rooms.room import Member, Room, new_room, new_secret, read_code
+from pages.teaching.rooms.room import Member, Room, new_room, new_secret, read_code, read_nickname
 from pages.teaching.rooms.store import RoomError, RoomGone, RoomStore, StoreUnavailable, gone
 
 #: The page where a room is opened and joined; for a teacher, the desk.
@@ -173,7 +172,7 @@ def take_key(code: str, key: str) -> None:
 def join(typed: str, nickname: str = "", member: str = "") -> None:
     """Take a student's seat. member: the id that the browser kept, if any. Raises RoomError."""
     found = find(typed)
-    nickname = " ".join(nickname.split())[: limits.NICKNAME.value]
+    nickname = read_nickname(nickname)
     if found.named and not nickname:
         raise RoomError("The teacher asks for a nickname: choose one.")
     own = Seat(found.code, member or new_secret(), nickname=nickname if found.named else "", recalled=found.recalled)
