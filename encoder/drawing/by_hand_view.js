@@ -31,7 +31,7 @@ const WORD_ROWS = ["embeddings", "position_rows"];
 // A table whose cells are as opaque in a colour as their number is large. colour: number -> [colour, opacity].
 function shaded(title, words, headings, values, colour) {
   const heading = headings.length
-    ? [make("tr", {}, ...headings.map((word) => make("th", { scope: "col" }, word)))]
+    ? [make("tr", {}, ...headings.map((word) => word ? make("th", { scope: "col" }, word) : make("td", {})))]
     : [];
   const cell = (value) => {
     const [shade, opacity] = colour(value);

@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 
 import encoder
 from encoder import LoadError
+from encoder.errors import quoted
 from tests.load.reference import sentence
 from tests.load.test_formats import changed, reconfigured
 
@@ -49,7 +50,7 @@ def test_no_name(source: str):
     "source", ["bert", "a/b/c", "../..x", "org/na me", "\0", "x" * 5000, "~nobody-of-this-name/x", "-"]
 )
 def test_a_name_of_nothing(source: str):
-    refused(source, re.escape(f"No model {source!r}"))
+    refused(source, re.escape(f"No model {quoted(source)}"))
 
 
 def test_unknown_device_and_number_type():

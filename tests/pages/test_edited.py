@@ -47,10 +47,11 @@ def test_every_page_marks_the_edits(minilm: encoder.TextEncoder) -> None:
     assert "without edits" not in written(app)
     off = minilm.trace(TEXT, edits=[AblateHead(0, 1)])
     first = off.norms["embedding_norm"]
+    app.select_slider(key="norm-slider").set_value("embedding_norm").run()
     assert number(float(first.std[1])) in written(app)
     after = off.norms["layers.0.attention_norm"]
     app.select_slider(key="norm-slider").set_value("layers.0.attention_norm").run()
-    assert f"standard deviation **{number(float(after.std[1]))}**" in written(app)
+    assert f"standard deviation {number(float(after.std[1]))} →" in written(app)
     assert number(float(after.std[1])) != number(float(minilm.trace(TEXT).norms[after.name].std[1]))
     app.switch_page("pages/contribution/page.py").run()
     assert_well(app)

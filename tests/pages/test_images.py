@@ -45,10 +45,9 @@ def test_every_page_opens_with_a_model_of_images(model: str):
 
 def test_a_page_that_needs_text_opens_with_a_model_of_text_and_the_chosen_one_returns():
     app = visit("heads", model="digits-pre", layer="1", head="3", image="8", closed=True, **AT_OUTPUT)
-    app.switch_page("pages/texts/page.py").run()
+    app.switch_page("pages/probes/page.py").run()
     assert_well(app)
     assert app.selectbox(key="view:model").value == "minilm"
-    assert any(field.label == "Query" for field in app.text_input)
     [line] = [one.value.replace("\\", "") for one in app.caption if "swap_horiz" in one.value]
     assert "digits-pre" in line
     assert "all-MiniLM-L6-v2" in line
@@ -65,7 +64,7 @@ def test_a_page_that_needs_text_opens_with_a_model_of_text_and_the_chosen_one_re
 
 
 def test_a_model_chosen_in_place_of_the_stand_in_stays():
-    app = visit("texts", model="digits-pre", closed=True, **AT_OUTPUT)
+    app = visit("probes", model="digits-pre", closed=True, **AT_OUTPUT)
     app.selectbox(key="view:model").set_value("twin-post").run()
     app.switch_page("pages/heads/page.py").run()
     assert app.query_params["model"] == "twin-post"
