@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -52,6 +53,16 @@ def test_every_format_gives_the_same_texts_and_labels(tmp_path: Path, name: str)
             assert [(row.text, *row.labels) for row in found] == list(zip(TEXTS, LABELS, strict=True))
     assert search.read_texts(str(path)).texts == tuple(TEXTS), "a string is a path"
     assert [row.text for row in corpus.Source(path).rows()] == TEXTS
+
+
+def test_each_text_has_a_label_also_where_a_line_has_none(tmp_path: Path):
+    lines = [{"text": "a", "label": "x"}, {"text": "b"}, {"text": "c", "label": "y"}]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    found = reading.read_texts(path, labels=("label",))
+    assert (found.texts, found.labels) == (("a", "b", "c"), ("x", "", "y"))
+    path.write_text("\n".join(json.dumps({"text": one}) for one in "ab"), encoding="utf-8")
+    assert reading.read_texts(path, labels=("label",)).labels == ()
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -134,7 +134,8 @@ def read_texts(
             problems.add(str(row))
         elif row.text:
             texts.append(row.text)
-            found += [one or "" for one in row.labels]
+            if labels:  # one for each text, also where a line has none
+                found.append(next(iter(row.labels), None) or "")
         else:
             n_blank += 1
     if not texts:

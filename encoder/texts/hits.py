@@ -43,19 +43,19 @@ def hit_words(
     model: TextEncoder, ranking: Ranking, k: int = HITS, labels: tuple[str, ...] = (), wanted: str = ""
 ) -> tuple[HitWords, ...]:
     """The first k hits with their strongest words. labels: one for each text; wanted: that of a right hit, by default
-    the label of most of the hits."""
+    the label of most of the hits. A text without a label, "", is neither right nor wrong."""
     if labels and len(labels) != len(ranking.scores):
         raise EncoderError(f"{len(labels):,} labels for {len(ranking.scores):,} texts: specify one for each text.")
     first = ranking.rows[:k]
     if labels and not wanted:
-        named = [labels[one.place] for one in first]
-        wanted = max(named, key=named.count)
+        named = [label for one in first if (label := labels[one.place])]
+        wanted = max(named, key=named.count, default="")
     found: list[HitWords] = []
     score: Score | None = None
     for one in first:
         score = score_of(model, ranking.query, ranking.collection.texts[one.place], ranking.kind, like=score)
         label = labels[one.place] if labels else ""
-        found.append(HitWords(one, _strongest(score, one.score), label, bool(labels) and label != wanted))
+        found.append(HitWords(one, _strongest(score, one.score), label, bool(label) and label != wanted))
     return tuple(found)
 
 

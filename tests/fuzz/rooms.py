@@ -16,7 +16,8 @@ from tests.pages.test_foreign_text import HOSTILE, foreign
 
 #: Nicknames that a text of any characters seldom is.
 NAMES = ("", " ", "\u200b", "\u202e\u202e", "\ufeff \u2060", "\u200d", "Anna", "آرش\u200cزاده", "👩\u200d🚀", HOSTILE,
-         "=1+1", "@SUM(A1)", "\u0301" * 24, "a\nb\rc\td", "x" * 500)  # fmt: skip
+         "=1+1", "@SUM(A1)", "\u3164\u2800", "Anna\u200d", "\U0001fae8", "a \u200b b",
+         "\u0301" * 24, "a\nb\rc\td", "x" * 500)  # fmt: skip
 
 
 @functools.cache
@@ -66,6 +67,8 @@ def _look(nickname: str, what: str) -> None:
     """Raise Found for a nickname that changes what is around it, or is lost on the way through the store."""
     if any(unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") or one in "\u202e\u2066\u200b" for one in nickname):
         raise Found(f"{what}: {nickname!r} steers what is around it")
+    if nickname != " ".join(nickname.split()).strip("\u200c\u200d") or nickname in ("\u3164", "\u2800"):
+        raise Found(f"{what}: {nickname!r} looks like another one")
     if foreign(plain(nickname)):
         raise Found(f"{what}: {nickname!r} is a link or a picture")
     member: Any = Member(new_secret(), nickname)

@@ -628,6 +628,26 @@ def test_what_a_teacher_clicks_while_the_store_is_away_is_done_when_it_is_back(
 
 
 @pytest.mark.slow("a store that is away and returns, for several visitors")
+def test_a_click_after_the_store_is_back_follows_the_ones_that_wait(
+    school: School, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its callback comes before the run that reads the room again."""
+    teacher, code = school.teacher()
+    teacher.put("selectbox", "desk:lesson:", "01-tokens")
+    teacher.click("desk:begin")
+
+    def away(*_: object) -> None:
+        raise StoreUnavailable("away for a moment")
+
+    with monkeypatch.context() as gone:
+        for name in ("find", "answers", "change", "members"):
+            gone.setattr(school.store, name, away)
+        teacher.click("desk:next:0")
+    teacher.click("desk:next:1")
+    assert school.room(code).view["lesson_step"] == "2"
+    assert not teacher.line["stale"]
+
+
 def test_who_reloads_while_the_store_is_away_comes_back(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
     teacher, code = school.teacher(named=True)
     key = teacher.line["key"]

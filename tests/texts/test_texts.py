@@ -104,6 +104,8 @@ def test_hits_have_their_strongest_words_and_false_friends(minilm: encoder.TextE
     assert [row.ranked.rank for row in rows] == [1, 2, 3]
     assert rows[[row.ranked.place for row in rows].index(3)].strongest[0][0] == "parcel"
     assert [row.false_friend for row in rows] == [False, False, True]
+    few = tuple("delivery" if one == rows[1].ranked.place else "" for one in range(5))
+    assert not any(row.false_friend for row in texts.hit_words(minilm, ranking, 3, few)), "most have no label"
     with pytest.raises(EncoderError, match="labels"):
         texts.hit_words(minilm, ranking, 3, labels[:2])
 

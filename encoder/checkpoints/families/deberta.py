@@ -21,7 +21,7 @@ def deberta_fields(fields: Fields) -> dict[str, Any]:
         raise unsupported("pos_att_type", kinds, "choose c2p, p2c or both")
     if not fields.flag("relative_attention", False):
         # The reference divides by the number of terms that are named, also where it computes one of them only.
-        width = fields.integer("hidden_size") / fields.integer("num_attention_heads")
+        width = max(1, fields.integer("hidden_size")) / max(1, fields.integer("num_attention_heads"))
         return found | {"attention_scale": (width * (1 + len(kinds))) ** -0.5}
     longest = fields.integer("max_relative_positions", -1)
     longest = fields.integer("max_position_embeddings") if longest < 1 else longest

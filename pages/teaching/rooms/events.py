@@ -23,6 +23,8 @@ from pages.teaching.rooms.store import Pulse, RoomGone, RoomStore, StoreUnavaila
 PLACE = "/_rooms/"
 #: Seconds between two questions to the store, between two signs of a member, and between two signs of the server.
 POLL, SIGN, ALIVE = 0.1, 10.0, 5.0
+#: Seconds after a change of this process in which further ones are told together.
+FLOOR = 0.02
 #: Milliseconds after which a browser connects again.
 RETRY_MS = 1000
 #: Streams of one room in one process: each member may have two tabs.
@@ -76,7 +78,7 @@ OPENED = Tries(limits.OPENINGS.value, 3600.0)
 
 
 def changed(code: str) -> None:
-    """This process has changed a room, its members or answers: those who listen here hear it at once."""
+    """This process has changed a room or its answers: those who listen here hear it at once."""
     for watch in tuple(_WATCHES):
         if watch.code == code:
             with contextlib.suppress(RuntimeError):  # its loop has just been closed
@@ -129,6 +131,7 @@ class _Watch:
                 self._say(AWAY, AWAY)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.changed_here.wait(), POLL)
+                await asyncio.sleep(FLOOR)
             self.changed_here.clear()
 
     def _count(self, pulse: Pulse) -> dict[str, int]:

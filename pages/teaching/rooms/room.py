@@ -22,6 +22,8 @@ ALPHABET = "34679ACDEFGHJKMNPQRTUWXY"
 CODE_LENGTH = 6
 #: U+200C and U+200D: they join letters, or keep them apart, in Persian, in scripts of India and in emoji.
 JOINERS = "\u200c\u200d"
+#: Categories of characters that are not written themselves, and letters and symbols that look like nothing.
+STEERING, BLANKS = ("Cc", "Cf", "Cs", "Co"), "\u115f\u1160\u2800\u3164\uffa0"
 #: A member counts as present for this many seconds after the last sign.
 PRESENT = 30.0
 
@@ -152,10 +154,15 @@ def read_nickname(typed: str) -> str:
     Characters that only steer others are left out, such as those that turn a line's direction. The joiners inside
     letters and emoji stay.
     """
-    line = " ".join(typed.encode("utf-8", "replace").decode().split())
-    kept = "".join(char for char in line if unicodedata.category(char)[0] != "C" or char in JOINERS)
-    kept = kept[: limits.NICKNAME.value].strip()
-    return kept if any(unicodedata.category(char)[0] in "LNPS" for char in kept) else ""
+    text = typed.encode("utf-8", "replace").decode()
+    kept = "".join(char for char in text if char.isspace() or char in JOINERS or _kind(char) not in STEERING)
+    line = " ".join(kept.split())[: limits.NICKNAME.value].strip(JOINERS + " ")
+    return line if any(_kind(char)[0] in "LNPS" or _kind(char) == "Cn" for char in line if char not in BLANKS) else ""
+
+
+def _kind(char: str) -> str:
+    """Unicode's general category; "Cn" for a character that is newer than this Python, such as an emoji."""
+    return unicodedata.category(char)
 
 
 def spaced(code: str) -> str:

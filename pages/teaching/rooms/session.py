@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import streamlit as st
@@ -113,10 +114,9 @@ def read() -> Seat | None:
         leave(f"Room {own.code} is closed. What you see stays as it is.")
         return None
     st.session_state[_ROOM] = found
-    if changes := st.session_state.pop(_CHANGES, ()):
+    if changes := st.session_state.get(_CHANGES, ()):
         st.session_state.pop(_SAID, None)
-    for edit in changes:
-        teach(edit)
+        _make(changes, lambda: reduce(lambda room, edit: edit(room), changes, found))
     for question, value in st.session_state.pop(_WAITING, {}).items():
         answer(question, value)
     return own
@@ -221,20 +221,41 @@ def teach(edit: Callable[[Room], Room]) -> bool:
     if own is None or not own.teaches:
         return False
 
+    now = room()
+    return _make((*st.session_state.get(_CHANGES, ()), edit), lambda: None if now is None else edit(now))
+
+
+def _make(edits: tuple[Callable[[Room], Room], ...], shown: Callable[[], Room | None]) -> bool:
+    """Make the teacher's changes in their order, the ones that wait and a new one, in one step; whether it is done.
+
+    shown: the room that this session shows while they wait, None without one.
+    """
+    own = seat()
+    assert own is not None
+    refused: list[RoomError] = []
+
     def checked(found: Room) -> Room:
         if not found.is_taught_with(own.key):
             raise RoomError("Only the teacher changes a room.")
-        return edit(found)
+        refused.clear()
+        for edit in edits:
+            try:
+                found = edit(found)
+            except RoomError as error:  # the others are made
+                refused.append(error)
+        if len(refused) == len(edits):
+            raise refused[-1]
+        return found
 
     try:
         st.session_state[_ROOM] = store().change(own.code, checked)
     except StoreUnavailable as error:
-        waiting_changes, now = st.session_state.get(_CHANGES, ()), room()
-        if now is None or len(waiting_changes) >= MOST_WAITING:
+        st.session_state[_STALE] = True
+        found = shown() if len(edits) <= MOST_WAITING else None
+        if found is None:
             say("The room store does not answer, and this change is not made. Try again when it is back.")
             return False
-        st.session_state[_CHANGES], st.session_state[_ROOM] = (*waiting_changes, edit), edit(now)
-        st.session_state[_STALE] = True
+        st.session_state[_CHANGES], st.session_state[_ROOM] = edits, found
         say(str(error))
         return True
     except RoomGone as error:
@@ -243,7 +264,11 @@ def teach(edit: Callable[[Room], Room]) -> bool:
         say(str(error))
     else:
         events.changed(own.code)
-        return True
+        if refused:
+            say(str(refused[-1]))
+        st.session_state.pop(_CHANGES, None)
+        return not refused
+    st.session_state.pop(_CHANGES, None)
     return False
 
 
