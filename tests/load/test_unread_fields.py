@@ -133,3 +133,15 @@ def test_terms_of_distances_that_are_named_but_not_computed_scale_the_scores(
     fields = {"pos_att_type": terms, "relative_attention": False, "max_position_embeddings": 64, "pad_token_id": 0}
     folder = checkpoint(name, tmp_path, **fields)
     torch.testing.assert_close(*outputs(folder, [5, 6, 7, 8]), atol=1e-5, rtol=0.0)
+
+
+def test_a_decoders_window_is_the_one_that_is_named_last(tmp_path: Path):
+    """As in the encoder, `sliding_window` comes before half of `local_attention`."""
+    folder = checkpoint("ModernBertDecoder", tmp_path, local_attention=14, pad_token_id=0, max_position_embeddings=64)
+    ids = [5, 6, 7, 8, 9, 10, 11, 12]
+    wide = outputs(folder, ids)
+    folders.edit(folder / "config.json", sliding_window=3)
+    narrow = outputs(folder, ids)
+    torch.testing.assert_close(*wide, atol=1e-5, rtol=0.0)
+    torch.testing.assert_close(*narrow, atol=1e-5, rtol=0.0)
+    assert not torch.allclose(wide[0], narrow[0], atol=1e-3)

@@ -85,17 +85,21 @@ def rotary_by_kind(fields: Fields) -> dict[str, Any]:
 
 
 def windows(fields: Fields) -> dict[str, Any]:
-    """local_attention counts both sides of a token; sliding_window counts one and, as in transformers, comes first."""
-    both_sides = fields.integer("local_attention", 128)
-    window = both_sides // 2 if fields.get("sliding_window") is None else fields.integer("sliding_window")
-    return windows_of(kinds_of(fields), window)
+    """A window of n tokens on each side of a token."""
+    return windows_of(kinds_of(fields), _one_side(fields))
 
 
 def windows_before(fields: Fields) -> dict[str, Any]:
     """The decoder's: a window of n tokens counts the token itself, and the others before."""
     if fields.get("local_attention") is None:
         raise unsupported("local_attention", None, "specify the size of the windows")
-    return windows_of(kinds_of(fields), fields.integer("local_attention") // 2 - 1)
+    return windows_of(kinds_of(fields), _one_side(fields) - 1)
+
+
+def _one_side(fields: Fields) -> int:
+    """local_attention counts both sides of a token; sliding_window counts one and, as in transformers, comes first."""
+    both_sides = fields.integer("local_attention", 128)
+    return both_sides // 2 if fields.get("sliding_window") is None else fields.integer("sliding_window")
 
 
 def modernbert_head(fields: Fields) -> MLMHeadConfig:
