@@ -9,6 +9,7 @@ from encoder.checkpoints.families.names import HEADS_DROPPED, IN_GATE, OLD_NORMS
 from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import NO_PADDING, STANDARD, Fields, Key, unsupported
 from encoder.checkpoints.families.rotary import rotary_fields
+from encoder.errors import quoted
 from encoder.model.mlm import MLMHeadConfig
 
 
@@ -150,7 +151,7 @@ def in_one_language(fields: Fields) -> Family:
         raise unsupported("languages", languages, "specify a list of their codes")
     chosen = fields.get("default_language") or languages[0]
     if chosen not in languages:
-        raise unsupported("default_language", chosen, f"choose one of {', '.join(languages)}")
+        raise unsupported("default_language", chosen, f"choose one of {quoted(', '.join(languages))}")
     own = "adapter_layer_norm" if fields.flag("adapter_layer_norm", False) else "LayerNorm"
     # The adapter's own norm is before it: at the end of the FFN in post-norm.
     norms = ("LayerNorm", own) if fields.flag("pre_norm", False) else (own, "LayerNorm")
