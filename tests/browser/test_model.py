@@ -276,6 +276,7 @@ def test_what_a_change_does_to_the_end_is_not_cut_on_a_phone(visit: Callable[...
     page = visit("/?start=1&text=The+cat+sat&norm=pre", width=390, height=844)
     words = page.locator(".enc-model-end text")
     expect(words.filter(has_text="difference")).to_be_visible()
+    settle(page)
     last, heads = words.last.bounding_box(), page.locator(".enc-model-heads").bounding_box()
     assert last is not None
     assert heads is not None
