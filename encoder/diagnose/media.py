@@ -88,15 +88,19 @@ class Media:
     _prepared: OrderedDict[tuple[str, Prepared], Tensor] = field(default_factory=OrderedDict)
 
     @classmethod
-    def of(cls, model: SignalEncoder, inputs: Inputs) -> Media:
-        """Inputs by their names. Raises EncoderError for a file that does not open, and for too many numbers."""
+    def of(cls, model: SignalEncoder, inputs: Inputs, most: int | None = None) -> Media:
+        """Inputs by their names. most: pixels or samples of all of them, MOST_NUMBERS by default.
+
+        Raises EncoderError for a file that does not open, and for too many numbers.
+        """
         found, numbers = {}, 0
+        most = MOST_NUMBERS if most is None else most
         for name, one in named(model, inputs).items():
             found[name] = opened(model, one, name)
             numbers += _size(found[name])
-            if numbers > MOST_NUMBERS:
+            if numbers > most:
                 raise EncoderError(
-                    f"{name} and the files before it have more than {MOST_NUMBERS:,} pixels or samples: "
+                    f"{name} and the files before it have more than {most:,} pixels or samples: "
                     "send fewer or smaller ones."
                 )
         return cls(model, found)

@@ -545,7 +545,8 @@ class _Search:
             theirs=self.theirs,
             right=right,
             explained=explained,
-            pipeline=self.base,
+            takes=self.base.model.takes,
+            prompt=self.base.front.prompt,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -101,6 +102,7 @@ def test_what_transformers_prepares_is_sound(name: str, reference: Callable[[str
     theirs = reference(name)
     found = diagnose.find(theirs.folder, PHOTOS, theirs.embed())
     assert (found.verdict, found.faults) == ("sound", ())
+    assert len(pickle.dumps(found)) < 20_000  # it is kept, and the images are not kept with it
 
 
 IMAGENET = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
@@ -320,13 +322,12 @@ def test_wrong_use_of_media_is_a_sentence(
     assert said in capsys.readouterr().err
 
 
-def test_files_that_are_no_images_or_too_large_are_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_files_that_are_no_images_or_too_large_are_a_sentence():
     given = {"good.png": media.content(photo(9, 9, 0)), "bad.png": b"GIF89a"}
     with pytest.raises(EncoderError, match=r"bad\.png"):
         diagnose.find("digits-pre", given, np.ones((2, 64)))
-    monkeypatch.setattr(media, "MOST_NUMBERS", 100)
     with pytest.raises(EncoderError, match="fewer or smaller"):
-        diagnose.find("digits-pre", [photo(9, 9, 0), photo(9, 9, 1)], np.ones((2, 64)))
+        diagnose.find("digits-pre", [photo(9, 9, 0), photo(9, 9, 1)], np.ones((2, 64)), most_numbers=100)
 
 
 def test_every_pixel_of_a_large_jpeg_counts(tmp_path: Path, reference: Callable[[str], Reference]):
