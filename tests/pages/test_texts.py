@@ -96,8 +96,10 @@ def test_a_miss_two_hits_and_all_hits_are_the_engines(minilm: encoder.TextEncode
 def test_an_image_or_a_sound_is_explained_as_the_engine_does(model: str):
     loaded = encoder.load(model, device="cpu")
     takes = "sound" if model == "spoken-words" else "image"
-    app = visit("texts", model=model, tower=takes, explain="pairs")
+    app = visit("texts", model=model, tower=takes, explain="pairs", text_matches="0,1")
     assert_well(app)
+    assert "check_circle" not in "".join(ranks(app))  # of a search among texts, where they can be undone
+    assert "Lowest score of a match" not in written(app)
     if takes == "sound":
         given, other = spoken_digits.examples()["seven"].sound, "a voice says seven"
     else:
@@ -130,6 +132,7 @@ def test_a_marked_match_gives_the_lowest_score_of_a_match():
     app.button(key="texts:match").click().run()
     assert_well(app)
     assert "Lowest score of a match" in written(app)
+    assert "check_circle" in "".join(ranks(app))
     assert app.button(key="texts:match").label == "Not a match"
 
 
