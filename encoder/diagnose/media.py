@@ -30,7 +30,7 @@ from encoder.encoders.image import ImageEncoder
 from encoder.encoders.signal import SignalEncoder
 from encoder.errors import EncoderError
 from encoder.inputs import media_file
-from encoder.inputs.image_files import MOST_BYTES, open_picture
+from encoder.inputs.image_files import MOST_BYTES, check_size, flat, open_picture
 from encoder.inputs.layout import InputKind
 from encoder.inputs.sound import Sound
 from encoder.inputs.sound_files import open_sound, wav_bytes
@@ -67,14 +67,15 @@ def opened(model: SignalEncoder, one: Any, name: str) -> Any:
 def content(one: Any) -> bytes:
     """The file of an input, as another program gets it: a Path's content; a sound as WAV, an image as PNG.
 
-    Raises EncoderError for a file that is missing or too large.
+    Raises EncoderError for a file that is missing or too large, and for what is none of these.
     """
-    if isinstance(one, str | Path | bytes):
-        return media_file.content(one, "This file", most=MOST_BYTES, kind="media", refused=EncoderError)[0]
     if isinstance(one, Sound):
         return wav_bytes(one)
+    if not hasattr(one, "getbands"):  # Pillow's
+        return media_file.content(one, "This file", most=MOST_BYTES, kind="media", refused=EncoderError)[0]
+    check_size("The image", *one.size)
     out = io.BytesIO()
-    one.save(out, "PNG")
+    flat(one).save(out, "PNG")
     return out.getvalue()
 
 
