@@ -30,6 +30,7 @@ from encoder.cli import main
 from encoder.diagnose import media
 from encoder.diagnose.media import Media, MediaPipeline
 from encoder.errors import EncoderError
+from encoder.inputs.image_files import flat
 from tests.diagnose.test_endpoint import reply, serving
 from tests.load import joints, sounds
 from tests.load.reference import image_model_of, write
@@ -310,6 +311,9 @@ def test_probes_are_written_and_diagnosed(
         ("diagnose digits-pre --media sounds --texts a.txt --vectors x.npy", "--texts"),
         ("diagnose digits-pre --media sounds --vectors x.npy", "x.npy"),
         ("diagnose twin-pre --media . --vectors x.npy", "images"),
+        ("diagnose digits-pre --media sounds --vectors x.npy --prompt query", "--prompt"),
+        ("golden write digits-pre --prompt query --out x.safetensors", "--prompt"),
+        ("fingerprint digits-pre --prompt query", "--prompt"),
     ],
 )
 def test_wrong_use_of_media_is_a_sentence(
@@ -412,6 +416,16 @@ def test_the_right_pipeline_is_that_of_embed(name: str):
     media = Media.of(model, given)
     base = MediaPipeline.of_media(model, media)
     np.testing.assert_allclose(base.vectors(tuple(media.given)), model.embed(given).numpy(), atol=1e-5)
+
+
+def test_the_file_of_any_image_opens_as_the_image_and_an_array_has_none():
+    for mode in ("F", "CMYK", "RGBA", "I;16", "1"):
+        image = Image.new(mode, (9, 7), 1)
+        np.testing.assert_array_equal(np.array(Image.open(io.BytesIO(media.content(image)))), np.array(flat(image)))
+    with pytest.raises(EncoderError, match="ndarray"):
+        diagnose.make_golden("digits-pre", [np.zeros((24, 24, 3), np.uint8)], model=encoder.load("digits-pre"))
+    with pytest.raises(EncoderError, match="pixels"):
+        media.content(Image.new("RGB", (0, 5)))
 
 
 def test_a_text_is_no_image():
