@@ -39,7 +39,7 @@ FIELDS = {"/embeddings": "input", "/api/embed": "input", "/embed": "inputs", "/e
 TRIED = ("/v1/embeddings", "/embed", "/api/embed", "/embedding")
 #: Those of images and sounds: vLLM's, SGLang's and Infinity's.
 TRIED_OF_FILES = ("/v1/embeddings", "/embeddings")
-#: What a server answers that expects another form; any other refusal, such as 413 or 503, is no question of form.
+#: What a server answers that expects another form; 413 or 503 say nothing of the form.
 OTHER_FORM = (400, 415, 422)
 
 

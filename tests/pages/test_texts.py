@@ -115,6 +115,16 @@ def test_an_image_or_a_sound_is_explained_as_the_engine_does(model: str):
     assert f"why = encoder.explain_score({'model' if model == 'digits-post' else 'pair'}, " in exported(app)
 
 
+def test_many_captions_are_embedded_after_a_question(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sources, "AT_ONCE", 1)
+    app = visit("texts", model="digit-words", tower="image")
+    assert_well(app)
+    assert not ranks(app)
+    next(button for button in app.button if button.label == "Embed the texts").click().run()
+    assert_well(app)
+    assert len(ranks(app)) == 10
+
+
 def _cosine(model: encoder.ImageEncoder, given: object, name: str) -> float:
     return encoder.explain_score(model, given, digits.decode(digits.examples()[name])).score
 

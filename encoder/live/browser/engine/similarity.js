@@ -23,7 +23,7 @@ export function wordsOf(tokenizer, prompt, text, tokens) {
     const end = index + chunk.length;
     const isLast = !/\P{White_Space}/u.test(text.slice(end));
     const ids = isLast || isCut ? [] : idsOf(prompt + text.slice(0, end));
-    isCut ||= ids.length > own.length; // the model reads no further, so all that follows is one word
+    isCut ||= ids.length > own.length; // the model takes nothing of what follows, so it is one word
     if (!isLast && (isCut || !fits(ids))) continue; // together with what follows
     const upTo = isLast ? own.length : ids.length;
     const written = text.slice(start, end).trim();
