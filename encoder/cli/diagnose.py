@@ -97,7 +97,8 @@ def _verdict_of_media(options: argparse.Namespace) -> engine.Verdict:
         raise inputs.Misuse("--media FOLDER stands in place of --texts FILE: specify one of them.")
     files = _files(options.media)
     model = signal_encoder(load(options.model, device=options.device))
-    return _searched(options, options.model, model, files, _vectors(options, lambda: model, files, None), None)
+    prompt = _prompt(model, options.prompt)
+    return _searched(options, options.model, model, files, _vectors(options, lambda: model, files, prompt), prompt)
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -145,8 +146,12 @@ def _printed(options: argparse.Namespace, found: engine.Verdict) -> int:
 
 
 def _prompt(model: TextEncoder | SignalEncoder, given: str | None) -> str | None:
-    """A prompt by its name in the model, or as it is written."""
-    return model.prompts.get(given, given) if given is not None and isinstance(model, TextEncoder) else None
+    """A prompt by its name in the model, or as it is written. Raises Misuse for a model of images or sounds."""
+    if given is None:
+        return None
+    if not isinstance(model, TextEncoder):
+        raise inputs.Misuse(f"--prompt stands before texts, and {model.name} accepts {model.takes}s: leave it out.")
+    return model.prompts.get(given, given)
 
 
 def _texts(options: argparse.Namespace) -> tuple[str, ...]:

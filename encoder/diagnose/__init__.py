@@ -64,11 +64,12 @@ def find_gradually(
     others: Sequence[str | Path | Model] = (),
     together: int = MOST_TOGETHER,
     kept: Excluded | None = None,
+    most_numbers: int | None = None,
 ) -> Generator[Step, None, Verdict]:
     """As `find`, but a generator that yields its progress and returns the Verdict. Close it to stop early."""
     folder = None if isinstance(source, NamedEncoder | JointEncoder) else folder_of(source)
     model = source if isinstance(source, NamedEncoder | JointEncoder) else load(source)
-    base, names, of_kind = _base(model, texts, prompt)
+    base, names, of_kind = _base(model, texts, prompt, most_numbers)
     return (
         yield from diagnose_gradually(
             base,
@@ -95,7 +96,7 @@ def example(model: NamedEncoder, texts: Inputs) -> Verdict:
 
 
 def _base(
-    model: Model, inputs: Inputs, prompt: str | None
+    model: Model, inputs: Inputs, prompt: str | None, most_numbers: int | None = None
 ) -> tuple[Pipeline, Sequence[str], Callable[[object], TextEncoder | SignalEncoder]]:
     """The right pipeline, the texts or the names of the media, and what finds the same tower of another model."""
     if not isinstance(inputs, Mapping) and (
@@ -104,7 +105,7 @@ def _base(
         check_texts(inputs)
         return Pipeline.of(text_encoder(model), prompt), inputs, text_encoder
     signals = signal_encoder(model)
-    media = Media.of(signals, inputs)
+    media = Media.of(signals, inputs, most_numbers)
     return MediaPipeline.of_media(signals, media), tuple(media.given), signal_encoder
 
 
@@ -115,6 +116,6 @@ source: a model, or what `encoder.load` opens; texts: or images and sounds, as v
 or contents of files, or as these by their names; vectors: [N, D'], one for each text; prompt: what the reference puts
 before each text (None: the model's own, "": none); precision: the number type of the other program; batch: texts in its
 batches; others: models whose weights or tokenizers it may use; together: faults at once, 1 to 3; kept: what an earlier
-part of this search has excluded. Raises EncoderError unless each text has one vector, whose numbers are finite and not
-all 0.
+part of this search has excluded; most_numbers: pixels or samples of all images or sounds (None: 200 million). Raises
+EncoderError unless each text has one vector, whose numbers are finite and not all 0.
 """

@@ -52,7 +52,9 @@ def correlation(ours: np.ndarray, theirs: np.ndarray) -> float:
 def check(vectors: np.ndarray, n_texts: int) -> None:
     """Raise EncoderError unless each text has one vector, whose numbers are finite and not all 0."""
     if vectors.ndim != 2 or not vectors.size:
-        raise EncoderError(f"The vectors have the shape {vectors.shape}: specify one vector for each text, [N, width].")
+        raise EncoderError(
+            f"The vectors have the shape {vectors.shape}: specify one vector for each input, [N, width]."
+        )
     if len(vectors) != n_texts:
         raise EncoderError(
             f"There are {len(vectors):,} vectors and {n_texts:,} inputs: specify one vector for each, in their order."
@@ -60,12 +62,12 @@ def check(vectors: np.ndarray, n_texts: int) -> None:
     if not np.isfinite(vectors).all():
         rows = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         raise EncoderError(
-            f"{len(rows):,} of {len(vectors):,} vectors have numbers that are not finite, the first of text "
+            f"{len(rows):,} of {len(vectors):,} vectors have numbers that are not finite, the first of input "
             f"{rows[0] + 1}: the other program overflows, as float16 does with large activations. Use bfloat16 or "
             "float32 there."
         )
     if (zero := np.flatnonzero(~vectors.any(axis=1))).size:
         raise EncoderError(
-            f"{len(zero):,} of {len(vectors):,} vectors are 0 throughout, the first of text {zero[0] + 1}: the other "
+            f"{len(zero):,} of {len(vectors):,} vectors are 0 throughout, the first of input {zero[0] + 1}: the other "
             "program did not compute them."
         )

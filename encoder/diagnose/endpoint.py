@@ -39,6 +39,8 @@ FIELDS = {"/embeddings": "input", "/api/embed": "input", "/embed": "inputs", "/e
 TRIED = ("/v1/embeddings", "/embed", "/api/embed", "/embedding")
 #: Those of images and sounds: vLLM's, SGLang's and Infinity's.
 TRIED_OF_FILES = ("/v1/embeddings", "/embeddings")
+#: What a server answers that expects another form; 413 or 503 say nothing of the form.
+OTHER_FORM = (400, 415, 422)
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ class Endpoint:
     def _first_that_answers(
         self, tried: Sequence[str], forms: Sequence[Form], inputs: Sequence[str], size: int
     ) -> np.ndarray:
-        """The vectors by the first path and form that the server knows, `size` inputs at a time."""
+        """The vectors by the path and the form in which the server takes the first `size` inputs; the others go in the
+        same one, so none is read as something else."""
         deadline = time.monotonic() + ALL_SECONDS
         place = _split(self.url)
         if not is_near(self.url):
@@ -78,31 +81,34 @@ class Endpoint:
                 f"{quoted(place.hostname)} is not on your machine or network: save the answer of that server, and "
                 "specify the file as the vectors."
             )
+        first, *others = [list(inputs[at : at + size]) for at in range(0, len(inputs), size)]
         trouble: EncoderError | None = None
         for path in [place.path] if place.path not in ("", "/") else tried:
+            at = place._replace(path=path)
             for form in forms:
                 try:
-                    return self._by(place._replace(path=path), form, inputs, size, deadline)
+                    part = self._asked(at, form, first, deadline)
                 except NotThere as error:
-                    trouble = error
+                    trouble = trouble or error
                     break
-                except Refused as error:
-                    trouble = error
+                except Refused as error:  # of the first form: the server may not know the later ones
+                    trouble = trouble if isinstance(trouble, Refused) else error
+                else:
+                    return np.concatenate([part, *(self._asked(at, form, some, deadline) for some in others)])
             else:
                 break
         raise EncoderError(str(trouble))
 
-    def _by(self, place: SplitResult, form: Form, inputs: Sequence[str], size: int, deadline: float) -> np.ndarray:
+    def _asked(self, place: SplitResult, form: Form, some: list[str], deadline: float) -> np.ndarray:
+        """The vectors of some inputs, in one request."""
         field = next((name for end, name in FIELDS.items() if place.path.endswith(end)), "input")
         model = {"model": self.model or "default"} if field == "input" else {}
-        parts = []
-        for first in range(0, len(inputs), size):
-            some = list(inputs[first : first + size])
-            part = as_array(vectors_of(post(place, form(field, some) | model, deadline)), "The answer")
-            if len(part) != len(some):
-                raise EncoderError(f"The server gives {len(part)} vectors for {len(some)} inputs: lower --batch.")
-            parts.append(part)
-        return np.concatenate(parts)
+        part = as_array(vectors_of(post(place, form(field, some) | model, deadline)), "The answer")
+        if len(part) != len(some):
+            remedy = "lower --batch" if len(some) > 1 else "ask a model that gives one vector of each"
+            noun = "inputs" if len(some) > 1 else "input"
+            raise EncoderError(f"The server gives {len(part)} vectors for {len(some)} {noun}: {remedy}.")
+        return part
 
 
 # --- what servers expect ----------------------------------------------------------------------------------------------
@@ -136,7 +142,7 @@ class NotThere(EncoderError):
 
 
 class Refused(EncoderError):
-    """A server that has the path and refuses the request."""
+    """A server that has the path and does not understand the request."""
 
 
 def _split(url: str) -> SplitResult:
@@ -170,7 +176,8 @@ def post(place: SplitResult, body: dict[str, Any], deadline: float) -> Any:
                 f"The server has no {place.path}: specify the address with its path, such as /v1/embeddings."
             )
         if status != 200:
-            raise Refused(f"The server answers {status}: {quoted(content[:200].decode('utf-8', 'replace'))}.")
+            kind: type[EncoderError] = Refused if status in OTHER_FORM else EncoderError
+            raise kind(f"The server answers {status}: {quoted(content[:200].decode('utf-8', 'replace'))}.")
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as error:
@@ -189,7 +196,7 @@ def _exchange(place: SplitResult, body: bytes, deadline: float) -> tuple[int, di
     else:
         connection = http.client.HTTPConnection(host, port, timeout=left)
     target = (place.path or "/") + (f"?{place.query}" if place.query else "")
-    too_long = f"The server takes more than {ALL_SECONDS:.0f} seconds: send fewer texts."
+    too_long = f"The server takes more than {ALL_SECONDS:.0f} seconds: send fewer inputs."
     end = threading.Timer(max(0.1, deadline - time.monotonic()), _hang_up, [connection])  # also while headers drip
     end.daemon = True
     end.start()
@@ -200,7 +207,9 @@ def _exchange(place: SplitResult, body: bytes, deadline: float) -> tuple[int, di
         while time.monotonic() <= deadline and (part := answer.read1(PART_BYTES)):
             size += len(part)
             if size > TEXT_BYTES:
-                raise EncoderError(f"The server answers more than {TEXT_BYTES / 1e6:,.0f} MB: send fewer texts.")
+                raise EncoderError(
+                    f"The server answers more than {TEXT_BYTES / 1e6:,.0f} MB: send fewer inputs at a time."
+                )
             parts.append(part)
         if time.monotonic() > deadline:
             raise EncoderError(too_long)

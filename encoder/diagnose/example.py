@@ -34,6 +34,8 @@ def example_of(base: Pipeline, texts: Sequence[str]) -> Verdict:
                 theirs=theirs,
                 right=right,
                 explained=theirs,
+                takes=base.model.takes,
+                prompt=base.front.prompt,
             )
     raise EncoderError("No fault of the example changes the vectors of this model.")
 

@@ -30,7 +30,7 @@ from encoder.encoders.image import ImageEncoder
 from encoder.encoders.signal import SignalEncoder
 from encoder.errors import EncoderError
 from encoder.inputs import media_file
-from encoder.inputs.image_files import MOST_BYTES, open_picture
+from encoder.inputs.image_files import MOST_BYTES, check_size, flat, open_picture
 from encoder.inputs.layout import InputKind
 from encoder.inputs.sound import Sound
 from encoder.inputs.sound_files import open_sound, wav_bytes
@@ -67,14 +67,15 @@ def opened(model: SignalEncoder, one: Any, name: str) -> Any:
 def content(one: Any) -> bytes:
     """The file of an input, as another program gets it: a Path's content; a sound as WAV, an image as PNG.
 
-    Raises EncoderError for a file that is missing or too large.
+    Raises EncoderError for a file that is missing or too large, and for what is none of these.
     """
-    if isinstance(one, str | Path | bytes):
-        return media_file.content(one, "This file", most=MOST_BYTES, kind="media", refused=EncoderError)[0]
     if isinstance(one, Sound):
         return wav_bytes(one)
+    if not hasattr(one, "getbands"):  # Pillow's
+        return media_file.content(one, "This file", most=MOST_BYTES, kind="media", refused=EncoderError)[0]
+    check_size("The image", *one.size)
     out = io.BytesIO()
-    one.save(out, "PNG")
+    flat(one).save(out, "PNG")
     return out.getvalue()
 
 
@@ -88,15 +89,19 @@ class Media:
     _prepared: OrderedDict[tuple[str, Prepared], Tensor] = field(default_factory=OrderedDict)
 
     @classmethod
-    def of(cls, model: SignalEncoder, inputs: Inputs) -> Media:
-        """Inputs by their names. Raises EncoderError for a file that does not open, and for too many numbers."""
+    def of(cls, model: SignalEncoder, inputs: Inputs, most: int | None = None) -> Media:
+        """Inputs by their names. most: pixels or samples of all of them, MOST_NUMBERS by default.
+
+        Raises EncoderError for a file that does not open, and for too many numbers.
+        """
         found, numbers = {}, 0
+        most = MOST_NUMBERS if most is None else most
         for name, one in named(model, inputs).items():
             found[name] = opened(model, one, name)
             numbers += _size(found[name])
-            if numbers > MOST_NUMBERS:
+            if numbers > most:
                 raise EncoderError(
-                    f"{name} and the files before it have more than {MOST_NUMBERS:,} pixels or samples: "
+                    f"{name} and the files before it have more than {most:,} pixels or samples: "
                     "send fewer or smaller ones."
                 )
         return cls(model, found)

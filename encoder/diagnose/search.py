@@ -104,7 +104,7 @@ def diagnose_gradually(
     if precision not in TOLERANCES:
         raise EncoderError(f"precision={quoted(precision)} is unknown: choose one of {', '.join(TOLERANCES)}.")
     if not texts or len(texts) > MOST_TEXTS:
-        raise EncoderError(f"{len(texts):,} texts: specify 1 to {MOST_TEXTS:,}, the more different the better.")
+        raise EncoderError(f"{len(texts):,} inputs: specify 1 to {MOST_TEXTS:,}, the more different the better.")
     comparing.check(vectors, len(texts))
     search = _Search(base, tuple(texts), vectors.astype(np.float32), precision, together)
     search.clues = dataclasses.replace(
@@ -545,7 +545,8 @@ class _Search:
             theirs=self.theirs,
             right=right,
             explained=explained,
-            pipeline=self.base,
+            takes=self.base.model.takes,
+            prompt=self.base.front.prompt,
         )
 
 

@@ -55,7 +55,7 @@ def read_vectors(file: str | Path | bytes, name: str = "") -> np.ndarray:
     except EncoderError:
         raise
     except MemoryError as error:
-        raise EncoderError(f"{name} does not fit into memory: send fewer texts.") from error
+        raise EncoderError(f"{name} does not fit into memory: send fewer inputs.") from error
     except Exception as error:  # a file from anywhere may raise anything in a decoder
         raise EncoderError(
             f"{name} cannot be read ({type(error).__name__}: {quoted(str(error))}): save it again."
@@ -68,7 +68,7 @@ def _content(path: Path, suffix: str) -> bytes:
         check_regular(path, most)
         return path.read_bytes()
     except EncoderError as error:
-        raise EncoderError(str(error).replace("download it again", "send fewer texts")) from error
+        raise EncoderError(str(error).replace("download it again", "send fewer inputs")) from error
     except OSError as error:
         raise EncoderError(f"No file {str(path)[:200]} ({error.strerror}): specify the file of vectors.") from error
 
@@ -78,7 +78,9 @@ def as_array(found: Any, name: str = "The answer") -> np.ndarray:
     try:
         array = np.asarray(found, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as error:
-        raise EncoderError(f"{name} has no table of numbers: specify one vector of one width for each text.") from error
+        raise EncoderError(
+            f"{name} has no table of numbers: specify one vector of one width for each input."
+        ) from error
     if array.ndim == 3 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim == 1 and array.size:
@@ -86,13 +88,13 @@ def as_array(found: Any, name: str = "The answer") -> np.ndarray:
     if array.ndim == 3:
         raise EncoderError(
             f"{name} has vectors of tokens, {array.shape}: the other program does not pool. Pool them, or send one "
-            "vector for each text."
+            "vector for each input."
         )
     if array.ndim != 2 or not array.size:
-        raise EncoderError(f"{name} has numbers of the shape {array.shape}: specify one vector for each text.")
+        raise EncoderError(f"{name} has numbers of the shape {array.shape}: specify one vector for each input.")
     if array.size > MOST_NUMBERS:
         raise EncoderError(
-            f"{name} has {array.size:,} numbers, and at most {MOST_NUMBERS:,} are read: send fewer texts."
+            f"{name} has {array.size:,} numbers, and at most {MOST_NUMBERS:,} are read: send fewer inputs."
         )
     return array
 
@@ -101,7 +103,7 @@ def _counted(shape: tuple[int, ...], name: str = "The file") -> None:
     """Raise EncoderError for too many numbers, before any is decoded."""
     if any(length < 0 for length in shape) or math.prod(shape) > MOST_NUMBERS:
         raise EncoderError(
-            f"{name} has {math.prod(shape):,} numbers, and at most {MOST_NUMBERS:,} are read: send fewer texts."
+            f"{name} has {math.prod(shape):,} numbers, and at most {MOST_NUMBERS:,} are read: send fewer inputs."
         )
 
 
@@ -126,7 +128,7 @@ def _npz(content: bytes) -> np.ndarray:
         members = {one.filename.removesuffix(".npy"): one for one in archive.infolist()}
         chosen = members[_named(members)]
         if chosen.file_size > NUMBER_BYTES:
-            raise EncoderError(f"The array has {chosen.file_size / 1e6:,.0f} MB: send fewer texts.")
+            raise EncoderError(f"The array has {chosen.file_size / 1e6:,.0f} MB: send fewer inputs.")
         with archive.open(chosen) as file:
             return _npy(file.read(NUMBER_BYTES))
 
@@ -161,7 +163,7 @@ def _parquet(content: bytes) -> Any:
     file = pq.ParquetFile(io.BytesIO(content))
     unpacked = sum(file.metadata.row_group(at).total_byte_size for at in range(file.metadata.num_row_groups))
     if unpacked > NUMBER_BYTES:
-        raise EncoderError(f"The table has {unpacked / 1e6:,.0f} MB unpacked: send fewer texts.")
+        raise EncoderError(f"The table has {unpacked / 1e6:,.0f} MB unpacked: send fewer inputs.")
     table = file.read()
     names = [name for name in NAMES if name in table.column_names]
     if names:

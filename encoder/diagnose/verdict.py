@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from encoder.diagnose.faults import Fault
-from encoder.diagnose.pipeline import Pipeline
+from encoder.inputs.layout import InputKind
 
 Kind = Literal["fault", "sound", "within-precision", "not-repeatable", "unknown"]
 #: The exit code of the command for each answer.
@@ -46,8 +46,10 @@ class Verdict:
     theirs: np.ndarray | None = field(default=None, repr=False)
     right: np.ndarray | None = field(default=None, repr=False)
     explained: np.ndarray | None = field(default=None, repr=False)
-    #: The right pipeline.
-    pipeline: Pipeline | None = field(default=None, repr=False)
+    #: What the model accepts, and what the right pipeline puts before each text. Not the pipeline itself, which has
+    #: every image, decoded: a verdict is kept.
+    takes: InputKind = "text"
+    prompt: str = ""
 
     @property
     def code(self) -> int:
@@ -151,7 +153,7 @@ def _of_unknown(one: Verdict) -> list[str]:
     if one.excluded:
         lines.append(f"Excluded, since each was run and gives other vectors: {', '.join(one.excluded)}.")
     if one.next_texts:
-        what = "texts" if one.pipeline is None or one.pipeline.model.takes == "text" else "probes (--probes)"
+        what = "texts" if one.takes == "text" else "probes (--probes)"
         lines.append(f"Send these {what}, too: {', '.join(repr(text[:40]) for text in one.next_texts[:5])}, ...")
     return lines
 

@@ -55,7 +55,7 @@ def open_picture(file: bytes | str | Path, name: str = "This file", *, every_pix
             image.draft(None, tuple(-int(-side * scale // 1) for side in image.size))
         image.load()
         ImageOps.exif_transpose(image, in_place=True)  # without a copy of an image that is upright already
-        return _flat(image)
+        return flat(image)
     except UnidentifiedImageError:
         raise ImageError(f"{name} is not an image of a known format: use {', '.join(FORMATS)}.") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
@@ -78,23 +78,23 @@ def check_size(name: str, width: int, height: int) -> None:
         )
 
 
-def _flat(image: Image) -> Image:
+def flat(image: Image) -> Image:
     """Grey ("L") or RGB; transparent parts become white."""
     from PIL import Image
 
     if image.mode == "L" or (image.mode == "RGB" and "transparency" not in image.info):
         return image
     most = max(255.0, float(image.getextrema()[1])) if image.mode == "F" else 65_535.0  # type: ignore[arg-type]
-    flat, rows = None, max(1, PIXELS_AT_ONCE // image.width)
+    made, rows = None, max(1, PIXELS_AT_ONCE // image.width)
     for top in range(0, image.height, rows):  # some modes take 24 bytes a pixel on the way
         part = _flat_part(image.crop((0, top, image.width, min(top + rows, image.height))), most)
-        flat = flat or Image.new(part.mode, image.size)
-        flat.paste(part, (0, top))
-    return flat or image
+        made = made or Image.new(part.mode, image.size)
+        made.paste(part, (0, top))
+    return made or image
 
 
 def _flat_part(image: Image, most: float) -> Image:
-    """`_flat` of some rows. most: the number that is white, where they are of more than 8 bits."""
+    """`flat` of some rows. most: the number that is white, where they are of more than 8 bits."""
     from PIL import Image
 
     if image.mode.startswith("I") or image.mode == "F":  # 16 bits or more: Pillow would cut off all above 255
@@ -115,7 +115,7 @@ def as_pixels(image: Any, channels: int, name: str = "This model") -> Tensor:
     """
     if hasattr(image, "getbands"):  # Pillow's, without importing it for an array
         check_size("The image", *image.size)
-        pixels = torch.from_numpy(np.array(_flat(image)))
+        pixels = torch.from_numpy(np.array(flat(image)))
     elif isinstance(image, Tensor | np.ndarray):
         pixels = image.detach() if isinstance(image, Tensor) else _of_array(image)
     else:

@@ -11,6 +11,7 @@ from encoder.checkpoints.bundled import BUNDLED
 from encoder.edits import format as edits_in_link
 from encoder.figures import pipeline as drawn
 from encoder.trace import gradual
+from pages.base.access import limits
 from pages.base.work import long_work
 from pages.components import plot
 from pages.core.frame.frame import heading, show
@@ -146,6 +147,7 @@ def verdict(view: View, given: Given, prompt: str | None, settings: Settings) ->
             others=others,
             together=settings.together,
             kept=known,
+            most_numbers=limits.DIAGNOSE_NUMBERS.value,
         )
         return gradual.reported(
             steps, lambda step: (step.done / max(step.total, 1), f"{step.said}: {step.done} of {step.total}")
@@ -234,7 +236,7 @@ def picture_of_model(view: View, given: Given, found: diagnose.Verdict) -> None:
             kept = source.read(view.loaded, content, name, name)  # type: ignore[attr-defined]
             opened = {kind: kept, "tower": kind, "step": "" if first.stage == "tokens" else first.shown_at}
         else:
-            opened["text"] = ("" if found.pipeline is None else found.pipeline.front.prompt) + name
+            opened["text"] = found.prompt + name
         return opened | ({"edits": parse_recipe(edits_in_link(edits))} if edits else {})
 
     links.button("model", label, "hub", "diagnose:model", values)

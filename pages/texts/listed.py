@@ -16,10 +16,12 @@ LIST_HEIGHT = 340
 SELECTED = ":material/arrow_right:"
 
 
-def draw(ranking: texts.Ranking) -> None:
-    """All texts with rank and score, the first LISTED as buttons; a click selects, and an arrow marks it."""
+def draw(ranking: texts.Ranking, matches: tuple[int, ...] = ()) -> None:
+    """All texts with rank and score, the first LISTED as buttons; a click selects, and an arrow marks it.
+
+    matches: the places that the user marked.
+    """
     params = state.read(Params)
-    matches = marked(params, len(ranking.scores))
     chosen = None if params.similar_to.strip() else selected(ranking, params)
     with st.container(height=LIST_HEIGHT, key="texts-list", gap=None):
         for one in ranking.rows[:LISTED]:

@@ -81,7 +81,7 @@ def draw_compared(subject: Subject) -> None:
     if why.kind == "cosine" and subject.given is None:
         usual = _bundled(subject)
         said.append(f"More alike than {_share(scores.place(why.score, usual))} random pairs of WordNet examples.")
-    if subject.ranking is not None:
+    if subject.ranking is not None and subject.given is None:
         lowest = subject.ranking.lowest_match(marked(subject.params, len(subject.ranking.scores)))
         if lowest is not None:
             said.append(f"Lowest score of a match: {number(lowest, 3)}.")

@@ -6,7 +6,6 @@ from typing import Any
 import streamlit as st
 
 from encoder import JointEncoder, search, texts
-from encoder.encoders.named import NamedEncoder
 from encoder.inputs.sound_files import wav_bytes
 from pages.base.work.compute_turns import TURNS
 from pages.core.inputs import chosen_input, image_input, kept_file, second_input
@@ -23,7 +22,7 @@ PHOTOS = ("a photo of a temple", "a photo of a flower", "a photo of a tree", "a 
 
 
 def choose(view: View) -> Subject | None:
-    """The input, what it is compared with, and the ranking of that."""
+    """The input, what it is compared with, and the ranking of that; None while captions wait for a click."""
     source: Any = input_kinds.of(view.loaded)
     with st.container(key="texts-search"):
         source.controls(view.loaded)
@@ -33,13 +32,15 @@ def choose(view: View) -> Subject | None:
             second_input.picture(view, own, "Query")
         else:
             st.audio(wav_bytes(view.given), format="audio/wav")
-        joint = model_store.joint(view.model)
+        joint, captions = model_store.joint(view.model), None
         if joint is not None:
             joint.check_vectors()
             with adjust.drawer("texts", "Your captions", "library_add"):
                 lines = kept_file.typed_lines(f"texts:captions:{joint.other.takes}", 110, "\n".join(_captions(joint)))
-            given = sources.read(lines.encode("utf-8", "replace"), "lines.txt").texts
-            names, others = given, given
+            captions = sources.embedded(view, joint.text, sources.read(lines.encode("utf-8", "replace"), "lines.txt"))
+            if captions is None:
+                return None
+            names = given = others = captions.texts
         else:
             known = {name: title for name, title in source.names(view.loaded).items() if name != own}
             names, given = tuple(known), tuple(known.values())
@@ -49,21 +50,13 @@ def choose(view: View) -> Subject | None:
         ranking = results.known("texts-of-media", key)
         if ranking is None:
             with TURNS.turn():
-                ranking = results.keep("texts-of-media", key, _ranking(model, view.given, others, given))
+                found = search.embed_signals(view.loaded, others, given) if captions is None else captions
+                ranking = results.keep("texts-of-media", key, texts.rank(model, view.given, found))
         listed.draw(ranking)
     params = state.read(Params)
     place = listed.selected(ranking, params)
     inputs = (view.given, others[place])
     return Subject(view, source.title(own), given[place], ranking, place, params, model, inputs, (own, names[place]))
-
-
-def _ranking(model: JointEncoder | NamedEncoder, query: Any, others: tuple[Any, ...], names: tuple[str, ...]) -> Any:
-    found = (
-        search.embed(model.text, names)
-        if isinstance(model, JointEncoder)
-        else search.embed_signals(model, others, names)  # type: ignore[arg-type]
-    )
-    return texts.rank(model, query, found)
 
 
 def _captions(model: JointEncoder) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from pages.state import Param, choice, flag, number, state, string, whole_number
 
-KINDS = {"texts": "Texts", "words": "Words"}
+KINDS = {"texts": "Texts", "words": "A word"}
 SOURCES = {"lines": "Lines", "wordnet": "WordNet’s examples", "file": "A file", "saved": "A saved collection"}
 #: What is shown of the selected text, in the order of the questions.
 PARTS = {

@@ -51,34 +51,37 @@ def draw(subject: Subject) -> None:
         "Zeng et al. 2025)."
     )
     if subject.ranking is not None and len(subject.ranking.scores) > 1:
-        part = expander("The same over all your texts", "texts-places-all")
+        part = expander("The same over your texts", "texts-places-all")
         if part is not None:
             with part, errors_said(st.info):
                 _of_all(subject)
 
 
 def _of_all(subject: Subject) -> None:
-    """The index of the model over the texts of the collection that have three sentences."""
+    """The index of the model over MOST_TEXTS of the collection, of which those of three sentences count."""
     assert subject.ranking is not None
     model, given = subject.view.loaded, subject.ranking.collection.texts
-    step = -(-len(given) // MOST_TEXTS)
+    measured = given[:: -(-len(given) // MOST_TEXTS)]
+    which = f"all your {len(given):,} texts"
+    if len(measured) < len(given):
+        which = f"{len(measured):,} of your {len(given):,} texts, evenly spaced"
 
     def work() -> long_work.Work[texts.PositionSensitivity]:
-        parts = texts.position_sensitivity_gradually(model, given[::step])
-        return gradual.reported(parts, lambda done: (done, "Leave out and move sentences of all texts"))
+        parts = texts.position_sensitivity_gradually(model, measured)
+        return gradual.reported(parts, lambda done: (done, f"Leave out and move sentences of {which}"))
 
     found = results.of_work("texts-places-of-all", subject.key[:1] + subject.key[3:], work, own=True)
     if found is None:
         return
     st.markdown(
-        f"Texts of three sentences or more: {found.n_texts:,}. Position Sensitivity Index: "
+        f"Of {which}, those of three sentences or more: {found.n_texts:,}. Position Sensitivity Index: "
         f"**{number(found.index, 2)}**. {_said(found)}"
     )
     plot(
         place_curve(found.places, found.effect, found.low, found.high),
         key="texts-places-of-all",
         height=260,
-        alt="The mean effect of leaving out a passage, over its place, in all texts, with its 95% interval.",
+        alt=f"The mean effect of leaving out a passage, over its place, in {which}, with its 95% interval.",
     )
 
 

@@ -108,5 +108,5 @@ def _ranking(view: View, given: object, query: str) -> texts.Ranking | None:
             f"Longer than {view.loaded.max_embed_tokens or view.loaded.config.max_tokens:,} tokens: {found.n_cut:,} of "
             f"{len(found):,} texts. Their vectors are those of their beginnings."
         )
-    listed.draw(ranking)
+    listed.draw(ranking, listed.marked(state.read(Params), len(ranking.scores)))
     return ranking

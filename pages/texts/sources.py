@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from encoder import EncoderError, probe, search
+from encoder import EncoderError, TextEncoder, probe, search
 from encoder.probe.tasks import LABEL_COLUMNS
 from encoder.search import Collection, Limits
 from encoder.trace import gradual
@@ -92,14 +92,19 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
         if given.model != view.loaded.name:
             raise EncoderError(f"{given.model} made these vectors: choose it above, or embed the texts again.")
         return given
+    return embedded(view, view.loaded, given)
+
+
+def embedded(view: View, model: TextEncoder, given: Given) -> Collection | None:
+    """As `collection`, by a text encoder of the view's model."""
     what = ("search", view.model, hashlib.sha256("\0".join(given.texts).encode()).hexdigest())
     n_texts = len(given.texts)
 
     def work() -> long_work.Work[Collection]:
-        parts = search.embed_gradually(view.loaded, given.texts)
+        parts = search.embed_gradually(model, given.texts)
         return gradual.reported(parts, lambda done: (done / n_texts, f"Texts embedded: {done:,} of {n_texts:,}"))
 
-    ask = "" if n_texts <= AT_ONCE else f"{n_texts:,} texts: {view.loaded.name} processes each of them once."
+    ask = "" if n_texts <= AT_ONCE else f"{n_texts:,} texts: {model.name} processes each of them once."
     return results.of_work("search", what, work, label="Embed the texts", ask=ask, own=not given.is_bundled, most=1)
 
 

@@ -126,9 +126,27 @@ def test_servers_of_images_are_asked_in_their_form(kind: str):
     with serving(answered) as url:
         np.testing.assert_allclose(Endpoint(url).embed_files(files, "image"), [[5, 1], [3, 1], [1, 1]])
     assert len(seen) <= 6  # a form that is refused is not tried again
-    refusing = serving(lambda handler, body: reply(handler, {"detail": "no images"}, 422))
-    with refusing as url, pytest.raises(EncoderError, match="no images"):
+    refusing = serving(
+        lambda handler, body: reply(handler, {"detail": "too large" if "messages" in body else "no messages"}, 400)
+    )
+    with refusing as url, pytest.raises(EncoderError, match="too large"):  # the form that this server knows
         Endpoint(url).embed_files(files, "image")
+
+
+@pytest.mark.parametrize(("status", "after"), [(503, 0), (413, 0), (503, 1), (422, 1), (404, 1)])
+def test_no_other_form_is_tried_for_another_refusal_or_later(status: int, after: int):
+    seen: list[dict] = []
+
+    def refusing(handler: BaseHTTPRequestHandler, body: dict) -> None:
+        seen.append(body)
+        if "messages" not in body:  # what takes the addresses for texts
+            reply(handler, [vector(str(one)) for one in body["input"]])
+        else:
+            reply(handler, *((conversation(body),) if len(seen) <= after else ({"detail": "busy"}, status)))
+
+    with serving(refusing) as url, pytest.raises(EncoderError, match=r"busy|/v1/embeddings"):
+        Endpoint(url).embed_files({"a.png": b"12", "b.png": b"345", "c.png": b"6"}, "image")
+    assert len(seen) == after + 1
 
 
 def test_a_sound_is_audio():
@@ -180,7 +198,7 @@ HOSTILE: dict[str, tuple[Answer, str]] = {
     "answers drop by drop": (dripping, "seconds"),
     "begins drop by drop": (dripping_headers, "seconds"),
     "nests its answer": (deep, "not JSON|nested"),
-    "answers without end": (endless, "fewer texts"),
+    "answers without end": (endless, "fewer inputs"),
     "is not JSON": (lambda handler, body: handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n<html>"), "not JSON"),
     "fails": (lambda handler, body: reply(handler, {"error": "out of memory"}, 500), "out of memory"),
     "says an error": (lambda handler, body: reply(handler, {"error": "no such model"}), "no such model"),
@@ -192,10 +210,11 @@ HOSTILE: dict[str, tuple[Answer, str]] = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_server_is_left_in_time(name: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(endpoint, "PART_SECONDS", 0.4)
-    monkeypatch.setattr(endpoint, "ALL_SECONDS", 0.8)
-    monkeypatch.setattr(endpoint, "TEXT_BYTES", 2_000_000)
     answer, said = HOSTILE[name]
+    if answer in (hanging, dripping, dripping_headers):  # the others answer as soon as the machine lets them
+        monkeypatch.setattr(endpoint, "PART_SECONDS", 0.4)
+        monkeypatch.setattr(endpoint, "ALL_SECONDS", 0.8)
+    monkeypatch.setattr(endpoint, "TEXT_BYTES", 2_000_000)
     with serving(answer) as url, pytest.raises(EncoderError, match=said):
         Endpoint(f"{url}/v1/embeddings").embed(TEXTS)
 

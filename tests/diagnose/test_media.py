@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,6 +30,7 @@ from encoder.cli import main
 from encoder.diagnose import media
 from encoder.diagnose.media import Media, MediaPipeline
 from encoder.errors import EncoderError
+from encoder.inputs.image_files import flat
 from tests.diagnose.test_endpoint import reply, serving
 from tests.load import joints, sounds
 from tests.load.reference import image_model_of, write
@@ -101,6 +103,7 @@ def test_what_transformers_prepares_is_sound(name: str, reference: Callable[[str
     theirs = reference(name)
     found = diagnose.find(theirs.folder, PHOTOS, theirs.embed())
     assert (found.verdict, found.faults) == ("sound", ())
+    assert len(pickle.dumps(found)) < 20_000  # it is kept, and the images are not kept with it
 
 
 IMAGENET = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
@@ -308,6 +311,9 @@ def test_probes_are_written_and_diagnosed(
         ("diagnose digits-pre --media sounds --texts a.txt --vectors x.npy", "--texts"),
         ("diagnose digits-pre --media sounds --vectors x.npy", "x.npy"),
         ("diagnose twin-pre --media . --vectors x.npy", "images"),
+        ("diagnose digits-pre --media sounds --vectors x.npy --prompt query", "--prompt"),
+        ("golden write digits-pre --prompt query --out x.safetensors", "--prompt"),
+        ("fingerprint digits-pre --prompt query", "--prompt"),
     ],
 )
 def test_wrong_use_of_media_is_a_sentence(
@@ -320,13 +326,12 @@ def test_wrong_use_of_media_is_a_sentence(
     assert said in capsys.readouterr().err
 
 
-def test_files_that_are_no_images_or_too_large_are_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_files_that_are_no_images_or_too_large_are_a_sentence():
     given = {"good.png": media.content(photo(9, 9, 0)), "bad.png": b"GIF89a"}
     with pytest.raises(EncoderError, match=r"bad\.png"):
         diagnose.find("digits-pre", given, np.ones((2, 64)))
-    monkeypatch.setattr(media, "MOST_NUMBERS", 100)
     with pytest.raises(EncoderError, match="fewer or smaller"):
-        diagnose.find("digits-pre", [photo(9, 9, 0), photo(9, 9, 1)], np.ones((2, 64)))
+        diagnose.find("digits-pre", [photo(9, 9, 0), photo(9, 9, 1)], np.ones((2, 64)), most_numbers=100)
 
 
 def test_every_pixel_of_a_large_jpeg_counts(tmp_path: Path, reference: Callable[[str], Reference]):
@@ -411,6 +416,16 @@ def test_the_right_pipeline_is_that_of_embed(name: str):
     media = Media.of(model, given)
     base = MediaPipeline.of_media(model, media)
     np.testing.assert_allclose(base.vectors(tuple(media.given)), model.embed(given).numpy(), atol=1e-5)
+
+
+def test_the_file_of_any_image_opens_as_the_image_and_an_array_has_none():
+    for mode in ("F", "CMYK", "RGBA", "I;16", "1"):
+        image = Image.new(mode, (9, 7), 1)
+        np.testing.assert_array_equal(np.array(Image.open(io.BytesIO(media.content(image)))), np.array(flat(image)))
+    with pytest.raises(EncoderError, match="ndarray"):
+        diagnose.make_golden("digits-pre", [np.zeros((24, 24, 3), np.uint8)], model=encoder.load("digits-pre"))
+    with pytest.raises(EncoderError, match="pixels"):
+        media.content(Image.new("RGB", (0, 5)))
 
 
 def test_a_text_is_no_image():

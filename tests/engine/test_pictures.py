@@ -55,10 +55,10 @@ def test_rows_become_flat_a_few_at_a_time(mode: str, monkeypatch: pytest.MonkeyP
         image = Image.fromarray(numbers[..., 0].astype(np.uint16 if mode == "I;16" else np.int32) * 200)
     else:
         image = Image.fromarray(numbers, "CMYK" if mode == "CMYK" else "RGBA").convert(mode)
-    whole = image_files._flat(image)
+    whole = image_files.flat(image)
     assert whole.mode in ("L", "RGB")
     monkeypatch.setattr(image_files, "PIXELS_AT_ONCE", 100)
-    np.testing.assert_array_equal(np.array(image_files._flat(image)), np.array(whole))
+    np.testing.assert_array_equal(np.array(image_files.flat(image)), np.array(whole))
 
 
 def test_an_image_of_a_camera_is_upright():

@@ -96,8 +96,10 @@ def test_a_miss_two_hits_and_all_hits_are_the_engines(minilm: encoder.TextEncode
 def test_an_image_or_a_sound_is_explained_as_the_engine_does(model: str):
     loaded = encoder.load(model, device="cpu")
     takes = "sound" if model == "spoken-words" else "image"
-    app = visit("texts", model=model, tower=takes, explain="pairs")
+    app = visit("texts", model=model, tower=takes, explain="pairs", text_matches="0,1")
     assert_well(app)
+    assert "check_circle" not in "".join(ranks(app))  # of a search among texts, where they can be undone
+    assert "Lowest score of a match" not in written(app)
     if takes == "sound":
         given, other = spoken_digits.examples()["seven"].sound, "a voice says seven"
     else:
@@ -111,6 +113,16 @@ def test_an_image_or_a_sound_is_explained_as_the_engine_does(model: str):
     said = next(element.value for element in app.markdown if element.value.startswith("Sum of all"))
     assert said.count(f"**{score}**") == 2
     assert f"why = encoder.explain_score({'model' if model == 'digits-post' else 'pair'}, " in exported(app)
+
+
+def test_many_captions_are_embedded_after_a_question(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sources, "AT_ONCE", 1)
+    app = visit("texts", model="digit-words", tower="image")
+    assert_well(app)
+    assert not ranks(app)
+    next(button for button in app.button if button.label == "Embed the texts").click().run()
+    assert_well(app)
+    assert len(ranks(app)) == 10
 
 
 def _cosine(model: encoder.ImageEncoder, given: object, name: str) -> float:
@@ -130,6 +142,7 @@ def test_a_marked_match_gives_the_lowest_score_of_a_match():
     app.button(key="texts:match").click().run()
     assert_well(app)
     assert "Lowest score of a match" in written(app)
+    assert "check_circle" in "".join(ranks(app))
     assert app.button(key="texts:match").label == "Not a match"
 
 

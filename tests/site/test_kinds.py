@@ -167,3 +167,18 @@ def test_words_have_the_effect_on_a_cosine_that_python_finds(kind: str, tmp_path
         for side, words in zip(browser["sides"], (ours.words_a, ours.words_b), strict=True):
             assert [word for word, _ in side["words"]] == [one.word for one in words]
             close([effect for _, effect in side["words"]], torch.tensor([one.effect for one in words]), 1e-3)
+
+
+def test_words_that_are_not_shown_are_not_tokenized(tmp_path: Path) -> None:
+    """Neither those beyond the model's tokens, nor those of a text with too many words."""
+    cut, long = in_browser(
+        model_of("roberta"),
+        "await (async () => { let count = 0; const { tokenizer } = model; const whole = tokenizer.tokens;"
+        " tokenizer.tokens = (...given) => (count++, whole.apply(tokenizer, given)); const found = [];"
+        " for (const text of given.texts) { count = 0; const { sides } = await similarity(model, [text, 'a'], {});"
+        " found.push({ count, ...sides[0] }); } return found; })()",
+        tmp_path,
+        texts=["a b " * 500, "cat the " * 500],
+    )
+    assert (cut["isLong"], long["isLong"]) == (False, True)
+    assert max(cut["count"], long["count"]) < 100

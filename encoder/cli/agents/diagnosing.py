@@ -143,7 +143,7 @@ def _explanations(about: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _lines(place: str, options: argparse.Namespace, found: Verdict) -> str:
     """Python lines that find the same."""
-    prompt = None if options.prompt is None or found.pipeline is None else found.pipeline.front.prompt
+    prompt = None if options.prompt is None else found.prompt
     settings = {"prompt": prompt, "batch": options.batch, "others": options.other}
     given = "".join(f", {name}={value!r}" for name, value in settings.items() if value not in (None, []))
     imports, texts = "from encoder.inputs.read import read_texts", f"read_texts({options.texts!r}"

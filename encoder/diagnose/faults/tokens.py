@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from encoder.diagnose.faults.base import Batching, Clues, Fault, refuse_unless, register
 from encoder.diagnose.pipeline import Pipeline, Stage
@@ -169,8 +169,8 @@ def without(content: dict[str, Any], *kinds: str) -> bool:
 
 
 #: Tokenizers with another setting, by the tokenizer: reading one takes longer than a short text, and most pairs of
-#: faults have one that changes nothing else of it.
-_CHANGED: WeakKeyDictionary[Tokenizer, dict[Fault, Tokenizer]] = WeakKeyDictionary()
+#: faults have one that changes nothing else of it. Only those that a candidate of a search has: each is a whole one.
+_CHANGED: WeakKeyDictionary[Tokenizer, WeakValueDictionary[Fault, Tokenizer]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -190,10 +190,11 @@ class _Settings(Fault):
         raise NotImplementedError
 
     def apply(self, pipeline: Pipeline) -> Pipeline:
-        made = _CHANGED.setdefault(pipeline.front.tokenizer, {})
-        if self not in made:
-            made[self] = with_settings(pipeline.front.tokenizer, self.change)
-        return pipeline.with_front(tokenizer=made[self])
+        made = _CHANGED.setdefault(pipeline.front.tokenizer, WeakValueDictionary())
+        changed = made.get(self)
+        if changed is None:
+            changed = made[self] = with_settings(pipeline.front.tokenizer, self.change)
+        return pipeline.with_front(tokenizer=changed)
 
     def _said(self, parameters: dict[str, Any]) -> str:
         return self.said.format(does="does" if self.on else "does not")

@@ -52,6 +52,10 @@ SEARCH_CHARACTERS = Limit("characters of a text that is searched", 2_000)
 DIAGNOSE_FILE = Limit("a file of vectors on the page Diagnose", 10_000_000, "bytes", own=200_000_000)
 DIAGNOSE_TEXTS = Limit("texts that are diagnosed", 100, own=2_000)
 DIAGNOSE_FILES = Limit("images or sounds that are diagnosed", 20, own=200)
+# Decoded, a pixel takes 3 bytes and a sample 4.
+DIAGNOSE_NUMBERS = Limit(
+    "pixels or samples of images or sounds that are diagnosed together", 60_000_000, own=200_000_000
+)
 PROBE_FILE = Limit("a file of texts on the page Probes", 10_000_000, "bytes")
 PROBE_ROWS = Limit("texts of a task on the page Probes", 2_000, own=10_000)
 TRAINING_RUNS = Limit("runs of training at the same time", 4)

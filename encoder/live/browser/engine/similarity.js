@@ -10,18 +10,21 @@ const MARKS =
   /^[,;:.!?"'()[\]\u201c\u201d\u2018\u2019\u3001\u3002\uff0c\uff01\uff1f]+|[,;:.!?"'()[\]\u201c\u201d\u2018\u2019\u3001\u3002\uff0c\uff01\uff1f]+$/g;
 
 // The words of a text as [{label, tokens: places}]; a word ends where the tokens before it do not depend on what follows.
-// tokens: of the prompt and the text.
+// tokens: of the prompt and the text. Of a text with more than MOST_LEFT_OUT words, the first ones: each costs the
+// tokens of all before it.
 export function wordsOf(tokenizer, prompt, text, tokens) {
   const own = tokens.flatMap(({ special }, at) => special ? [] : [at]);
   const idsOf = (part) => tokenizer.tokens(part, Infinity).filter(({ special }) => !special).map(({ id }) => id);
   const fits = (ids) => ids.length <= own.length && ids.every((id, at) => id === tokens[own[at]].id);
   const found = [];
-  let [from, start] = [idsOf(prompt.trimEnd()).length, 0];
+  let [from, start, isCut] = [idsOf(prompt.trimEnd()).length, 0, false];
   for (const { 0: chunk, index } of text.matchAll(/\P{White_Space}+/gu)) {
+    if (found.length > MOST_LEFT_OUT) break;
     const end = index + chunk.length;
     const isLast = !/\P{White_Space}/u.test(text.slice(end));
-    const ids = idsOf(prompt + text.slice(0, end));
-    if (!isLast && !fits(ids)) continue; // together with what follows
+    const ids = isLast || isCut ? [] : idsOf(prompt + text.slice(0, end));
+    isCut ||= ids.length > own.length; // the model takes nothing of what follows, so it is one word
+    if (!isLast && (isCut || !fits(ids))) continue; // together with what follows
     const upTo = isLast ? own.length : ids.length;
     const written = text.slice(start, end).trim();
     const places = own.slice(from, upTo);
