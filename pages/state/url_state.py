@@ -147,7 +147,11 @@ class UrlState:
         written = st.session_state.setdefault(_WRITTEN, {})
         st.session_state[_NOTES] = []
         first_run = not values
-        contents, query = self._contents(), st.query_params.to_dict()
+        try:
+            contents, query = _contents(), st.query_params.to_dict()
+        except KeyError:  # the request's controls have names that Streamlit does not give: no browser sends them
+            st.error("This request names controls that no page has. Reload the page.")
+            st.stop()
         token, is_bare = query.pop(kept.TOKEN, ""), query.pop(BARE, "") != ""
         if query.pop(FORMAT, VERSION) != VERSION and first_run:
             self.note("A newer version of Encoderscope made this link. Update this one to see all that the link holds.")
@@ -253,14 +257,6 @@ class UrlState:
         """Value of a Param in this session; its default, where a run was stopped before it had read the address."""
         return self._values().get(param.name, param.default)
 
-    def _contents(self) -> dict[str, Any]:
-        """The contents of all widgets that show values, by name."""
-        try:
-            keys = [str(key) for key in st.session_state if str(key).startswith(_PREFIX)]
-        except KeyError:  # a request named widgets that no page has: nothing can be listed, and asking takes longer
-            keys = [_key(name) for name in self.params]
-        return {key.removeprefix(_PREFIX): st.session_state[key] for key in keys if key in st.session_state}
-
     def _values(self) -> dict[str, Any]:
         values = self._run.values
         return st.session_state[_VALUES] if values is None else values
@@ -291,7 +287,7 @@ class UrlState:
     def newest_of_all(self) -> dict[str, Any]:
         """The newest value of each Param, by name."""
         contents = self._run.contents
-        return self._values() | (self._contents() if contents is None else contents)
+        return self._values() | (_contents() if contents is None else contents)
 
     def put_named(self, **values: Any) -> None:
         """Set values of another page by their names in the address, before that page opens."""
@@ -391,6 +387,12 @@ def _keep(text: str) -> str:
 
 def _key(name: str) -> str:
     return _PREFIX + name
+
+
+def _contents() -> dict[str, Any]:
+    """The contents of all widgets that show Params, by name. A request may name widgets that no page has: not read."""
+    keys = [str(key) for key in st.session_state if str(key).startswith(_PREFIX)]
+    return {key.removeprefix(_PREFIX): st.session_state[key] for key in keys if key in st.session_state}
 
 
 def _sent() -> set[str] | None:

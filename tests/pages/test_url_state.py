@@ -332,4 +332,4 @@ def test_widgets_that_no_page_has_are_not_read(monkeypatch: pytest.MonkeyPatch) 
             return {key: self[key] for key in self}
 
     monkeypatch.setattr(url_state.st, "session_state", Requested({f"{url_state._PREFIX}layer": 3}))
-    assert url_state.state._contents() == {"layer": 3}
+    assert url_state._contents() == {"layer": 3}
