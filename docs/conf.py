@@ -16,7 +16,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 import encoder  # noqa: E402
-from docs import api, commands, families, faults, keys, licences, limits, pictures, questions  # noqa: E402
+from docs import api, commands, families, faults, gallery, keys, licences, limits, pictures, questions, references  # noqa: E402
 
 project, author, copyright = "Encoderscope", "The Encoderscope authors", "The Encoderscope authors"
 version = release = encoder.__version__
@@ -60,6 +60,8 @@ def read(app: Any, name: str, source: list[str]) -> None:
             words = target.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
         return f"{picture}[{words}]({Path(os.path.relpath(shown, here)).as_posix()}{place or ''})"
 
+    if name == "research":
+        source[0] = gallery.with_pictures(source[0])
     text = re.sub(
         r"<picture>.*?</picture>", "![All heads, and one of them](docs/heads-light.png)", source[0], flags=re.S
     )
@@ -72,7 +74,8 @@ def setup(app: Any) -> None:
     made = {name: file.read_text(encoding="utf-8") for name, file in TEXTS.items()}
     made |= api.texts() | {"pages": pictures.text("../pages"), "licences": licences.text(), "families": families.text()}
     made |= {"faults": faults.text(), "keys": keys.text(), "limits": limits.text(), "commands": commands.text()}
-    made["questions"] = questions.text()
+    made |= {"questions": questions.text(), "references": references.text()}
+    (GENERATED / "references.bib").write_text(references.bibtex(), encoding="utf-8")
     for name, text in made.items():
         (GENERATED / f"{name}.md").write_text(text, encoding="utf-8")
     app.connect("source-read", read)
