@@ -61,7 +61,7 @@ PAGE_WIDTH, PAGE_QUALITY = 960, 60
 PICTURES = HERE / "pages"
 #: What a class gets: the pictures' folder, a sheet of A4 in pixels, the place of a drawing in the slides, a lesson.
 SAMPLES = HERE / "samples"
-SHEET, SLIDE, LESSON = (794, 1123), 1, "One attention weight by hand"
+SHEET, SLIDE, LESSON = (794, 1123), 0, "One attention weight by hand"
 
 GRID = 'canvas[aria-roledescription="grid of attention maps"]'
 MAP = '.st-key-heads-head [aria-roledescription="heat map"] .nsewdrag'
@@ -173,14 +173,16 @@ def wall(browser: Any, url: str) -> Image.Image:
     desk, shown = context.new_page(), context.new_page()
     desk.goto(f"{url}/classroom")
     desk.get_by_role("button", name="Open a room").click()
+    desk.wait_for_url(re.compile(r"room=\w{6}"))
+    settle(desk)
     desk.get_by_role("combobox", name="Lesson").click()
     desk.get_by_role("option", name=re.compile(LESSON)).click()
     desk.get_by_role("button", name="Begin this lesson").click()
-    desk.locator('[class*="st-key-desk-next-"]').wait_for()
+    desk.locator('[class*="st-key-desk-next-"] button').click()  # the first step asks nothing
     settle(desk)
     address = desk.get_by_role("link", name="Open the wall").get_attribute("href")
     shown.goto(f"{url}/classroom{address}")
-    shown.locator(".enc-wall h1").wait_for()
+    shown.locator(".enc-wall").wait_for()
     settle(shown)
     shown.wait_for_timeout(1500)
     picture = photograph(shown)
