@@ -15,8 +15,8 @@ from docs.notebooks import file_name, questions, setup
 from docs.references import linked
 
 PICTURES = Path(__file__).with_name("research")
-#: Pixels of a picture, and WebP's quality.
-WIDTH, HEIGHT, QUALITY = 720, 400, 70
+#: Pixels of a figure and of the browser's margin around it, and WebP's quality.
+WIDTH, HEIGHT, MARGIN, QUALITY = 720, 400, 8, 70
 
 
 def last_value(lines: str, names: dict[str, Any]) -> Any:
@@ -54,7 +54,7 @@ def with_pictures(text: str) -> str:
 def photograph(browser: Any) -> None:
     """Make all pictures, in a Playwright Browser."""
     PICTURES.mkdir(exist_ok=True)
-    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+    page = browser.new_page(viewport={"width": WIDTH + 2 * MARGIN, "height": HEIGHT + 2 * MARGIN}, color_scheme="light")
     for name, html in shown():
         page.set_content(html, wait_until="load")
         page.wait_for_timeout(1500)

@@ -59,9 +59,10 @@ TRY = {
 #: The pictures of the list: width in pixels, and WebP's quality.
 PAGE_WIDTH, PAGE_QUALITY = 960, 60
 PICTURES = HERE / "pages"
-#: What a class gets: the pictures' folder, a sheet of A4 in pixels, the place of a drawing in the slides, a lesson.
+#: What a class gets: the pictures' folder, a sheet of A4 in pixels, the place of a drawing in the slides, a lesson
+#: and its step.
 SAMPLES = HERE / "samples"
-SHEET, SLIDE, LESSON = (794, 1123), 0, "One attention weight by hand"
+SHEET, SLIDE, LESSON, STEP = (794, 1123), 0, "One attention weight by hand", 4
 
 GRID = 'canvas[aria-roledescription="grid of attention maps"]'
 MAP = '.st-key-heads-head [aria-roledescription="heat map"] .nsewdrag'
@@ -167,7 +168,7 @@ def samples(browser: Any, url: str) -> None:
 
 
 def wall(browser: Any, url: str) -> Image.Image:
-    """The wall of a new room, with the first question of a lesson."""
+    """The wall of a new room, with the answer to a question of a lesson."""
     context = browser.new_context(viewport={"width": WINDOW[0], "height": WINDOW[1]}, color_scheme="light")
     context.set_default_timeout(120_000)
     desk, shown = context.new_page(), context.new_page()
@@ -178,7 +179,11 @@ def wall(browser: Any, url: str) -> Image.Image:
     desk.get_by_role("combobox", name="Lesson").click()
     desk.get_by_role("option", name=re.compile(LESSON)).click()
     desk.get_by_role("button", name="Begin this lesson").click()
-    desk.locator('[class*="st-key-desk-next-"] button').click()  # the first step asks nothing
+    for number in range(1, STEP + 1):  # the first step, 0, asks nothing
+        desk.locator(f".st-key-desk-next-{number - 1} button").click()
+        desk.get_by_text(f"step {number} of").wait_for()
+        settle(desk)
+    desk.get_by_role("button", name="Show the result").click()
     settle(desk)
     address = desk.get_by_role("link", name="Open the wall").get_attribute("href")
     shown.goto(f"{url}/classroom{address}")
