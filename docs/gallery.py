@@ -58,6 +58,6 @@ def photograph(browser: Any) -> None:
     for name, html in shown():
         page.set_content(html, wait_until="load")
         page.wait_for_timeout(1500)
-        image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+        image = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
         image.save(PICTURES / f"{name}.webp", quality=QUALITY, method=6)
     page.close()
