@@ -146,8 +146,8 @@ def attention_spec(
 ) -> dict[str, Any]:
     """An attention map: row i shows what query token i attends to.
 
-    `attention_heatmap` gives a Plotly figure, `attention_spec` plain dictionaries {"data", "layout"}: a page draws a map
-    with every click, and the checks of Plotly's classes take a quarter of the page's time.
+    `attention_heatmap` gives a Plotly figure, `attention_spec` plain dictionaries {"data", "layout"}: a page draws a
+    map with every click, and the checks of Plotly's classes take a quarter of the page's time.
 
     Args:
         attention: [Ti, Tj], the weights (or block-wise maxima of them), as an array or a tensor on the CPU.
