@@ -75,6 +75,9 @@ def setup(app: Any) -> None:
     made |= api.texts() | {"pages": pictures.text("../pages"), "licences": licences.text(), "families": families.text()}
     made |= {"faults": faults.text(), "keys": keys.text(), "limits": limits.text(), "commands": commands.text()}
     made |= {"questions": questions.text(), "references": references.text()}
+    made["glossary"] = re.sub(
+        "^Source: .*$", lambda found: references.linked(found[0]), made["glossary"], flags=re.MULTILINE
+    )
     (GENERATED / "references.bib").write_text(references.bibtex(), encoding="utf-8")
     for name, text in made.items():
         (GENERATED / f"{name}.md").write_text(text, encoding="utf-8")
