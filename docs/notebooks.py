@@ -17,14 +17,19 @@ BLOCK = re.compile(r"```python( setup)?\n(.*?)```", re.DOTALL)
 
 
 def questions() -> dict[str, tuple[str, str]]:
-    """The question in bold -> its paragraph, and its lines."""
-    found = re.findall(r"^(\*\*([^*]+)\*\*[^\n]*)\n\n```python\n(.*?)```", _text(), re.DOTALL | re.MULTILINE)
+    """The question -> its heading with its paper, and its lines."""
+    found = re.findall(r"^(### ([^\n]+)\n\n[^\n]+)\n\n```python\n(.*?)```", _text(), re.DOTALL | re.MULTILINE)
     return {question: (paragraph, lines) for paragraph, question, lines in found}
 
 
 def setup() -> str:
     """The lines that come before every question's."""
     return next(lines for is_setup, lines in BLOCK.findall(_text()) if is_setup)
+
+
+def file_name(question: str) -> str:
+    """The first words of a question, for the names of its files."""
+    return "-".join(re.findall(r"\w+", question.lower())[:6])
 
 
 def notebook(question: str) -> dict[str, Any]:
@@ -50,9 +55,8 @@ def main(arguments: Sequence[str]) -> int:
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)
     for number, question in enumerate(questions(), 1):
-        name = "-".join(re.findall(r"\w+", question.lower())[:6])
         text = json.dumps(notebook(question), indent=1, ensure_ascii=False)
-        (folder / f"{number:02}-{name}.ipynb").write_text(f"{text}\n", encoding="utf-8")
+        (folder / f"{number:02}-{file_name(question)}.ipynb").write_text(f"{text}\n", encoding="utf-8")
     return 0
 
 

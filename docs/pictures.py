@@ -1,13 +1,15 @@
-"""The pictures of README.md and of the list of pages: `python -m docs.pictures` makes them, with what tests install.
+"""The pictures of the documents: `python -m docs.pictures` makes them, with what tests install.
 
 It starts the app and photographs it in Chromium: heads-light.png, heads-dark.png, the moving encoderscope.webp, in
-which a person types a sentence, clicks a head, clicks a cell and moves the norms, and each page as it opens.
+which a person types a sentence, clicks a head, clicks a cell and moves the norms, each page as it opens, what a class
+gets, and the results of docs/research.md. `python -m docs.pictures pages samples` makes only these.
 """
 
+import argparse
 import io
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ from PIL import Image
 
 import encoder
 from benchmarks.serving import addresses, app, chromium, rooms
+from docs import gallery
+from encoder.cli import main as command_line
 from tests.conftest import settle
 
 HERE = Path(__file__).parent
@@ -55,6 +59,10 @@ TRY = {
 #: The pictures of the list: width in pixels, and WebP's quality.
 PAGE_WIDTH, PAGE_QUALITY = 960, 60
 PICTURES = HERE / "pages"
+#: What a class gets: the pictures' folder, a sheet of A4 in pixels, the place of a drawing in the slides, a lesson
+#: and its step.
+SAMPLES = HERE / "samples"
+SHEET, SLIDE, LESSON, STEP = (794, 1123), 0, "One attention weight by hand", 4
 
 GRID = 'canvas[aria-roledescription="grid of attention maps"]'
 MAP = '.st-key-heads-head [aria-roledescription="heat map"] .nsewdrag'
@@ -100,17 +108,31 @@ def with_weight(text: str) -> str:
 
 
 def main() -> None:
-    """Make all pictures, and write the number that a text quotes of one."""
-    reading_text = HERE / "reading.md"
-    reading_text.write_text(with_weight(reading_text.read_text(encoding="utf-8")), encoding="utf-8")
+    """Make all pictures or those that are named, and write the number that a text quotes of one."""
+    parser = argparse.ArgumentParser(prog="python -m docs.pictures", description="Make the pictures of the documents.")
+    parser.add_argument("parts", nargs="*", choices=PARTS, default=list(PARTS))
+    parts = parser.parse_args().parts
     with app() as served, chromium() as browser:
-        for scheme in ("light", "dark"):
-            still(browser, served.url, scheme)
-        reading(browser)
-        PICTURES.mkdir(exist_ok=True)
-        for folder in rooms():
-            page_picture(browser, served.url, folder)
-        frames = list(moving(browser, served.url))
+        for part in parts:
+            PARTS[part](browser, served.url)
+
+
+def stills(browser: Any, url: str) -> None:
+    """The page Heads in both themes."""
+    for scheme in ("light", "dark"):
+        still(browser, url, scheme)
+
+
+def all_pages(browser: Any, url: str) -> None:
+    """Each page."""
+    PICTURES.mkdir(exist_ok=True)
+    for folder in rooms():
+        page_picture(browser, url, folder)
+
+
+def readme(browser: Any, url: str) -> None:
+    """The moving picture."""
+    frames = list(moving(browser, url))
     pictures = [picture for picture, _ in frames]
     file = HERE / "encoderscope.webp"
     pictures[0].save(
@@ -124,6 +146,60 @@ def main() -> None:
     )
     if file.stat().st_size > LARGEST_BYTES:
         raise ValueError(f"{file.name} has {file.stat().st_size:,} bytes: lower QUALITY or SHOWN_WIDTH.")
+
+
+def samples(browser: Any, url: str) -> None:
+    """What a class gets: the worksheet and a slide of `encoderscope lesson material`, and the wall of a room."""
+    SAMPLES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        if command_line.main(["lesson", "material", folder]):
+            raise RuntimeError("encoderscope lesson material failed")
+        page = browser.new_page(viewport={"width": SHEET[0], "height": SHEET[1]}, color_scheme="light")
+        page.goto((Path(folder) / "worksheet.html").as_uri())
+        page.wait_for_timeout(1500)
+        save(photograph(page), SAMPLES / "worksheet.webp")
+        page.set_viewport_size({"width": WINDOW[0], "height": WINDOW[1]})
+        page.goto((Path(folder) / "slides.html").as_uri())
+        page.locator("section .drawing").nth(SLIDE).scroll_into_view_if_needed()
+        page.wait_for_timeout(1500)
+        save(photograph(page), SAMPLES / "slide.webp")
+        page.close()
+    save(wall(browser, url), SAMPLES / "wall.webp")
+
+
+def wall(browser: Any, url: str) -> Image.Image:
+    """The wall of a new room, with the answer to a question of a lesson."""
+    context = browser.new_context(viewport={"width": WINDOW[0], "height": WINDOW[1]}, color_scheme="light")
+    context.set_default_timeout(120_000)
+    desk, shown = context.new_page(), context.new_page()
+    desk.goto(f"{url}/classroom")
+    desk.get_by_role("button", name="Open a room").click()
+    desk.wait_for_url(re.compile(r"room=\w{6}"))
+    settle(desk)
+    desk.get_by_role("combobox", name="Lesson").click()
+    desk.get_by_role("option", name=re.compile(LESSON)).click()
+    desk.get_by_role("button", name="Begin this lesson").click()
+    for number in range(1, STEP + 1):  # the first step, 0, asks nothing
+        desk.locator(f".st-key-desk-next-{number - 1} button").click()
+        desk.get_by_text(f"step {number} of").wait_for()
+        settle(desk)
+    desk.get_by_role("button", name="Show the result").click()
+    settle(desk)
+    address = desk.get_by_role("link", name="Open the wall").get_attribute("href")
+    shown.goto(f"{url}/classroom{address}")
+    shown.locator(".enc-wall").wait_for()
+    settle(shown)
+    shown.wait_for_timeout(1500)
+    picture = photograph(shown)
+    context.close()
+    return picture
+
+
+def save(picture: Image.Image, file: Path) -> None:
+    """As WebP, at the width of the pictures of pages or narrower."""
+    width = min(PAGE_WIDTH, picture.width)
+    size = (width, round(picture.height * width / picture.width))
+    picture.resize(size, Image.Resampling.LANCZOS).save(file, quality=PAGE_QUALITY, method=6)
 
 
 def photograph(page: Any) -> Image.Image:
@@ -144,8 +220,10 @@ def still(browser: Any, url: str, scheme: str) -> None:
     context.close()
 
 
-def reading(browser: Any) -> None:
-    """The picture of reading.md: a saved page of the whole model, with a number at each part."""
+def reading(browser: Any, url: str) -> None:
+    """The picture of reading.md, a saved page of the whole model with numbered parts, and the weight it quotes."""
+    document = HERE / "reading.md"
+    document.write_text(with_weight(document.read_text(encoding="utf-8")), encoding="utf-8")
     context = browser.new_context(viewport={"width": WINDOW[0], "height": HEIGHT}, color_scheme="light")
     with tempfile.TemporaryDirectory() as folder:
         trace = encoder.load("minilm").trace(SENTENCE)
@@ -171,9 +249,7 @@ def page_picture(browser: Any, url: str, folder: str) -> None:
     page.goto(url + addresses()[folder] + VIEWS.get(folder, ""))
     settle(page)
     page.wait_for_timeout(1500)
-    size = (PAGE_WIDTH, round(WINDOW[1] * PAGE_WIDTH / WINDOW[0]))
-    picture = photograph(page).resize(size, Image.Resampling.LANCZOS)
-    picture.save(PICTURES / f"{folder}.webp", quality=PAGE_QUALITY, method=6)
+    save(photograph(page), PICTURES / f"{folder}.webp")
     context.close()
 
 
@@ -252,6 +328,16 @@ def click(page: Any, frame: Any, target: Any, x: float, y: float) -> Iterator[tu
     page.mouse.move(1, 1)
     yield frame(2200)
 
+
+#: What a command may name -> what makes it.
+PARTS: dict[str, Callable[[Any, str], None]] = {
+    "heads": stills,
+    "reading": reading,
+    "pages": all_pages,
+    "samples": samples,
+    "research": lambda browser, url: gallery.photograph(browser),
+    "readme": readme,
+}
 
 if __name__ == "__main__":
     main()

@@ -13,7 +13,7 @@ import pytest
 
 import encoder
 from benchmarks.serving import rooms
-from docs import corpus, pictures, placeholders
+from docs import api, corpus, pictures, placeholders
 from tests.conftest import ROOT
 
 
@@ -188,6 +188,15 @@ def test_every_program_that_a_document_names_exists():
     assert not missing
 
 
+def test_a_docstring_becomes_sentences_a_list_and_what_is_raised() -> None:
+    """Names that are no parameters begin no entry, and what follows the last entry is a sentence again."""
+    text = "What it does. Note: not an entry. maps [L, T]: the maps; a, b: two. It ends. Raises EncoderError for none."
+    said, listed, raised = api.parts(text, frozenset({"maps", "a", "b", "ends"}))
+    assert said == "What it does. Note: not an entry. It ends."
+    assert listed == [("maps [L, T]", "the maps"), ("a, b", "two")]
+    assert raised == ["EncoderError for none."]
+
+
 @pytest.mark.slow("builds all the documentation")
 def test_the_documentation_builds_without_a_warning(tmp_path: Path):
     """As `make docs`: links between documents and docstrings are checked; nothing is fetched from another host."""
@@ -198,4 +207,12 @@ def test_the_documentation_builds_without_a_warning(tmp_path: Path):
     assert {"index.html", "reading.html", "generated/api.html", "generated/pages.html"} <= set(pages)
     fetched = r'<(?:script|link|img|iframe)[^>]*(?:src|href)="(?:https?:)?//'
     assert not [name for name, page in pages.items() if re.search(fetched, page)]
-    assert all(f'id="encoder.{name}"' in pages["generated/api.html"] for name in ("load", "Trace.attention", "save"))
+    for module, found in api.modules().items():  # every public name has an anchor
+        path = "encoder" if module == "encoder" else f"encoder.{module}"
+        values = {name: value for section in api.names(found).values() for name, value in section.items()}
+        named = [
+            name for name, value in values.items() if found is encoder or getattr(encoder, name, None) is not value
+        ]
+        page = pages[f"generated/api/{module}.html"]
+        assert [name for name in named if f'id="{path}.{name}"' not in page] == []
+    assert 'id="encoder.Trace.attention"' in pages["generated/api/encoder.html"]

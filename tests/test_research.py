@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterator
@@ -12,7 +11,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from docs.notebooks import main, notebook, questions, setup
+from docs import gallery
+from docs.gallery import last_value
+from docs.notebooks import file_name, main, notebook, questions, setup
 from encoder.inputs import digits, spoken_digits
 from encoder.inputs.sound_files import wav_bytes
 from tests.conftest import ROOT
@@ -20,15 +21,6 @@ from tests.conftest import ROOT
 DOCUMENT = ROOT / "docs/research.md"
 #: Question -> the cells of its notebook.
 TASKS = {one: [*map("".join, (cell["source"] for cell in notebook(one)["cells"]))] for one in questions()}
-
-
-def last_value(lines: str, names: dict[str, Any]) -> Any:
-    """Run the lines; the value of the last one, as a notebook shows it."""
-    tree = ast.parse(lines)
-    shown = tree.body.pop()
-    assert isinstance(shown, ast.Expr)
-    exec(compile(tree, "docs", "exec"), names)
-    return eval(compile(ast.Expression(shown.value), "docs", "eval"), names)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +36,14 @@ def names() -> Iterator[dict[str, Any]]:
 def test_there_are_twenty_tasks_of_papers():
     text = DOCUMENT.read_text(encoding="utf-8")
     assert len(TASKS) == 20
-    assert len(re.findall(r"^\*\*[^*]+\*\* .*(?:19|20)\d\d", text, re.MULTILINE)) == 20
+    assert len(re.findall(r"^### .*\?\n\n.*(?:19|20)\d\d", text, re.MULTILINE)) == 20
+
+
+def test_each_task_has_its_picture():
+    """`python -m docs.gallery` makes them; `make docs` shows them."""
+    assert {file.stem for file in gallery.PICTURES.glob("*.webp")} == set(map(file_name, TASKS))
+    text = gallery.with_pictures(DOCUMENT.read_text(encoding="utf-8"))
+    assert re.findall(r"!\[(.+?)\]\(research/", text) == list(TASKS)
 
 
 @pytest.mark.sample(3, "another task, which opens a model")

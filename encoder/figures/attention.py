@@ -144,9 +144,10 @@ def attention_spec(
     places: Places | None = None,
     parts: Parts = (None, None),
 ) -> dict[str, Any]:
-    """An attention map as plain dictionaries {"data", "layout"}: row i shows what query token i attends to.
+    """An attention map: row i shows what query token i attends to.
 
-    A page draws such a map with every click, and the checks of Plotly's classes take a quarter of the page's time.
+    `attention_heatmap` gives a Plotly figure, `attention_spec` plain dictionaries {"data", "layout"}: a page draws a
+    map with every click, and the checks of Plotly's classes take a quarter of the page's time.
 
     Args:
         attention: [Ti, Tj], the weights (or block-wise maxima of them), as an array or a tensor on the CPU.
