@@ -26,6 +26,17 @@ def relative(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(found), found, np.inf)
 
 
+def settled(rounded: np.ndarray, unrounded: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """Rounded vectors [N, D'], with the number of `theirs` where the unrounded one lies in the middle between the two.
+
+    There, the last digits of float32 decide which of two neighbours a program stores, and no two programs share them.
+    """
+    if rounded.shape != theirs.shape:
+        return rounded
+    room = SAME * np.maximum(np.abs(theirs).max(axis=1, keepdims=True), 1e-12)
+    return np.where(np.abs(unrounded - (rounded + theirs) / 2) <= room, theirs, rounded)
+
+
 def largest(ours: np.ndarray, theirs: np.ndarray) -> float:
     """The largest difference of two numbers; infinity for other widths."""
     if ours.shape != theirs.shape:

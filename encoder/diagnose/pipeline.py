@@ -342,6 +342,11 @@ class End:
     #: What pools in the way "attention", as SigLIP does for images.
     attention: nn.Module | None = None
 
+    @property
+    def unrounded(self) -> End:
+        """The same without the type to which vectors are rounded."""
+        return dataclasses.replace(self, stored="float32")
+
     def of(self, states: Sequence[States]) -> np.ndarray:
         """States of texts -> float32 [n, D'], in the order of their places."""
         order = np.argsort([place for one in states for place in one.places], kind="stable")

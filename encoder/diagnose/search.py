@@ -405,22 +405,28 @@ class _Search:
         if states is None:
             return float("inf")
         try:
+            order, theirs = [*range(len(places))], self.theirs[sorted(places)]
             if pipeline.by_length:  # other texts have the vectors of these places
                 sources = [pipeline.sources(self.texts)[place] for place in sorted(places)]
-                found = pipeline.end.of(pipeline.front.states(self.texts, sources))
-                found = found[[sorted(sources).index(one) for one in sources]]
-            else:
-                found = pipeline.end.of(states)
+                states = pipeline.front.states(self.texts, sources)
+                order = [sorted(sources).index(one) for one in sources]
+            found = pipeline.end.of(states)[order]
+            if pipeline.end.stored != "float32":
+                found = comparing.settled(found, pipeline.end.unrounded.of(states)[order], theirs)
         except OutOfMemory:
             raise
         except (EncoderError, RuntimeError):
             return float("inf")
-        return float(comparing.relative(found, self.theirs[sorted(places)]).max())
+        return float(comparing.relative(found, theirs).max())
 
     def whole(self, pipeline: Pipeline) -> np.ndarray | None:
         """The vectors of all texts; None where the pipeline has none."""
         try:
-            return pipeline.vectors(self.texts)
+            found = pipeline.vectors(self.texts)
+            if pipeline.end.stored != "float32":
+                unrounded = dataclasses.replace(pipeline, end=pipeline.end.unrounded)
+                found = comparing.settled(found, unrounded.vectors(self.texts), self.theirs)
+            return found
         except OutOfMemory:
             raise
         except (EncoderError, RuntimeError):

@@ -17,7 +17,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import encoder
 from encoder import diagnose
+from encoder.diagnose.pipeline import rounded
 from encoder.errors import EncoderError
 from tests.diagnose.pipelines import (
     DENSE,
@@ -198,3 +200,16 @@ def test_every_row_with_a_cause_has_its_model():
 
     numbers = {int(name.split()[0]) for name in (*THREADS, *test_folders.ROWS)}
     assert {*range(1, 55)} - numbers <= {4, 22, 27, 18, 19, 44, 45, 46, 48, *range(50, 54)}
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "int8"])
+def test_stored_numbers_are_named_whichever_neighbour_a_program_rounds_to(kind: str) -> None:
+    """The last digits of float32, which no two processors share, decide where a number is in the middle of two."""
+    model = encoder.load("minilm", device="cpu")
+    texts = list(diagnose.probes(model))[:6]
+    vectors = model.embed(texts)
+    noise = torch.randn(vectors.shape, generator=torch.Generator().manual_seed(0)) * 1e-6 * vectors.abs().max()
+    stored = rounded(vectors + noise, kind)
+    assert not torch.equal(stored, rounded(vectors, kind))
+    found = diagnose.find(model, texts, stored.numpy(), together=1)
+    assert [(fault.name, *fault.parameters.values()) for fault in found.faults] == [("precision", kind, "vectors")]
