@@ -260,7 +260,7 @@ def test_every_page_shows_the_selected_window(page: str) -> None:
     assert_well(app)
     assert window_note(app)[2:5] == [2, 0, 2]
     if page == "norms":
-        assert any("these" in markdown.value for markdown in app.markdown)
+        assert any("these" in line.value for line in (*app.markdown, *app.caption))
 
 
 @pytest.mark.slow("traces a long text window by window")
