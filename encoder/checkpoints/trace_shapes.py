@@ -11,6 +11,7 @@ from typing import Any
 from encoder.checkpoints.json_fields import from_fields
 from encoder.edits.base import MEMORY_POINTS
 from encoder.errors import LoadError, quoted
+from encoder.inputs.layout import Layout
 from encoder.inputs.text import Tokenized
 from encoder.model.config import EncoderConfig
 from encoder.model.hooks import LAYER_POINTS, OTHER_POINTS
@@ -150,6 +151,15 @@ def _check_layout(layout: Any, n_tokens: int) -> None:
     for name in ("rows", "columns", "n_steps"):
         if name in fields and (not _is_whole(fields[name]) or not 1 <= fields[name] <= n_tokens):
             raise _wrong(f"layout.{name}", fields[name])
+    if fields.get("rows", 1) * fields.get("columns", 1) > n_tokens:
+        raise _wrong("layout.rows", fields["rows"])
+
+
+def fitting(layout: Layout, n_tokens: int) -> Layout:
+    """The layout itself. Raises LoadError for one of another number of tokens."""
+    if len(layout.special) != n_tokens:
+        raise _wrong("layout", f"{len(layout.special)} tokens")
+    return layout
 
 
 def _texts(about: Mapping[str, Any], name: str) -> list[str]:

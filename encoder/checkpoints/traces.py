@@ -7,6 +7,7 @@ file of `encoder.checkpoints.maps`.
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,7 +21,7 @@ from encoder.checkpoints.maps import NAME, open_maps
 from encoder.edits import Edit, format, parse
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, LoadError, quoted
-from encoder.inputs.layout import PageGrid, PatchGrid
+from encoder.inputs.layout import Layout, PageGrid, PatchGrid
 from encoder.inputs.sound_layout import SpectrogramGrid, TimeSteps
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder, unfilled
@@ -150,12 +151,17 @@ def _made(tensors: dict[str, Tensor], about: dict[str, Any], path: Path, model: 
         values=MappingProxyType(_Recorded(_under("values/", tensors))),
         model=model,
         source=None if source is None else trace_shapes.source_of(source),
-        layout=None if layout is None else from_fields(LAYOUTS[layout["kind"]], layout["fields"], "layout"),
+        layout=None if layout is None else _layout_of(layout, len(tensors["mask"])),
         edits=edits,
         applied=edits,
         **{name: trace_shapes.tuples(about[name]) for name in PLAIN},
         **more,
     )
+
+
+def _layout_of(layout: Mapping[str, Any], n_tokens: int) -> Layout:
+    made: Layout = from_fields(LAYOUTS[layout["kind"]], layout["fields"], "layout")
+    return trace_shapes.fitting(made, n_tokens)
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

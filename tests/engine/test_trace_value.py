@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import html
 import inspect
 import pickle
@@ -60,6 +61,13 @@ def test_images_and_sounds_are_saved(name: str, tmp_path: Path):
     else:
         found = model.trace(encoder.Sound(np.ones(8_000, np.float32) / 2, 16_000))
     same(found, encoder.open_trace(found.save(tmp_path / "a.safetensors")))
+
+
+def test_an_image_whose_patches_are_not_its_tokens_is_refused(tmp_path: Path):
+    found = encoder.load("digits-pre", device="cpu").trace(np.zeros((28, 28), np.uint8))
+    fewer = dataclasses.replace(found.layout, rows=found.layout.rows - 1)
+    with pytest.raises(LoadError, match="layout"):
+        encoder.open_trace(dataclasses.replace(found, layout=fewer).save(tmp_path / "a.safetensors"))
 
 
 def test_maps_are_saved_as_maps(tmp_path: Path):
