@@ -58,7 +58,7 @@ USUAL: dict[str, list[Callable[[], Any]]] = {
     "image": [lambda: pages.page(24, 24), lambda: pages.page(7, 90)],
     "sound": [lambda: encoder.Sound(np.sin(np.arange(4000) / 9.0), 16_000)],
 }
-#: Values of any type, each made anew.
+#: Functions that make a value, of any type: each case has its own.
 VALUES: list[Callable[[random.Random], Any]] = [
     lambda chance: chance.choice((None, True, -1, 0, 3, 2**70, 0.5, float("nan"), b"w7", object(), ..., "w7", int)),
     lambda chance: chance.choice(([], (), {}, set(), [[]], [None], ["w7", 3], {"text": "w7"}, [1.5], [-1], [2**40])),

@@ -152,17 +152,13 @@ def read_nickname(typed: str) -> str:
     """A nickname as somebody types it, in one line; "" where nothing of it can be seen.
 
     Characters that only steer others are left out, such as those that turn a line's direction. The joiners inside
-    letters and emoji stay.
+    letters and emoji stay, and so do characters that are newer than this Python ("Cn").
     """
+    kind = unicodedata.category
     text = typed.encode("utf-8", "replace").decode()
-    kept = "".join(char for char in text if char.isspace() or char in JOINERS or _kind(char) not in STEERING)
+    kept = "".join(char for char in text if char.isspace() or char in JOINERS or kind(char) not in STEERING)
     line = " ".join(kept.split())[: limits.NICKNAME.value].strip(JOINERS + " ")
-    return line if any(_kind(char)[0] in "LNPS" or _kind(char) == "Cn" for char in line if char not in BLANKS) else ""
-
-
-def _kind(char: str) -> str:
-    """Unicode's general category; "Cn" for a character that is newer than this Python, such as an emoji."""
-    return unicodedata.category(char)
+    return line if any(kind(char)[0] in "LNPS" or kind(char) == "Cn" for char in line if char not in BLANKS) else ""
 
 
 def spaced(code: str) -> str:

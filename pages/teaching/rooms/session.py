@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 import streamlit as st
@@ -31,6 +30,7 @@ _CHANGES = "_room_changes"
 _TRIED, _LEFT = "_room_tried", "_room_left_by_hand"
 #: Answers of one student, and changes by one teacher, that wait, at most.
 MOST_WAITING = 20
+Edits = tuple[Callable[[Room], Room], ...]
 _ID = re.compile(r"[\w-]{16,64}")
 
 
@@ -116,7 +116,7 @@ def read() -> Seat | None:
     st.session_state[_ROOM] = found
     if changes := st.session_state.get(_CHANGES, ()):
         st.session_state.pop(_SAID, None)
-        _make(changes, lambda: reduce(lambda room, edit: edit(room), changes, found))
+        _make(changes, found, changes)
     for question, value in st.session_state.pop(_WAITING, {}).items():
         answer(question, value)
     return own
@@ -221,14 +221,14 @@ def teach(edit: Callable[[Room], Room]) -> bool:
     if own is None or not own.teaches:
         return False
 
-    now = room()
-    return _make((*st.session_state.get(_CHANGES, ()), edit), lambda: None if now is None else edit(now))
+    return _make((*st.session_state.get(_CHANGES, ()), edit), room(), (edit,))
 
 
-def _make(edits: tuple[Callable[[Room], Room], ...], shown: Callable[[], Room | None]) -> bool:
+def _make(edits: Edits, now: Room | None, unseen: Edits) -> bool:
     """Make the teacher's changes in their order, the ones that wait and a new one, in one step; whether it is done.
 
-    shown: the room that this session shows while they wait, None without one.
+    now: the room that this session knows, None without one; unseen: the changes that it does not have yet. The session
+    shows both while the changes wait.
     """
     own = seat()
     assert own is not None
@@ -237,12 +237,7 @@ def _make(edits: tuple[Callable[[Room], Room], ...], shown: Callable[[], Room | 
     def checked(found: Room) -> Room:
         if not found.is_taught_with(own.key):
             raise RoomError("Only the teacher changes a room.")
-        refused.clear()
-        for edit in edits:
-            try:
-                found = edit(found)
-            except RoomError as error:  # the others are made
-                refused.append(error)
+        found, refused[:] = _applied(found, edits)
         if len(refused) == len(edits):
             raise refused[-1]
         return found
@@ -251,11 +246,10 @@ def _make(edits: tuple[Callable[[Room], Room], ...], shown: Callable[[], Room | 
         st.session_state[_ROOM] = store().change(own.code, checked)
     except StoreUnavailable as error:
         st.session_state[_STALE] = True
-        found = shown() if len(edits) <= MOST_WAITING else None
-        if found is None:
+        if now is None or len(edits) > MOST_WAITING:
             say("The room store does not answer, and this change is not made. Try again when it is back.")
             return False
-        st.session_state[_CHANGES], st.session_state[_ROOM] = edits, found
+        st.session_state[_CHANGES], st.session_state[_ROOM] = edits, _applied(now, unseen)[0]
         say(str(error))
         return True
     except RoomGone as error:
@@ -270,6 +264,17 @@ def _make(edits: tuple[Callable[[Room], Room], ...], shown: Callable[[], Room | 
         return not refused
     st.session_state.pop(_CHANGES, None)
     return False
+
+
+def _applied(room: Room, edits: Edits) -> tuple[Room, list[RoomError]]:
+    """The room after the changes that are possible, and the errors of the others."""
+    refused = []
+    for edit in edits:
+        try:
+            room = edit(room)
+        except RoomError as error:
+            refused.append(error)
+    return room, refused
 
 
 def change(*, recalls: bool = False, **values: Any) -> None:
