@@ -29,8 +29,6 @@ from encoder.errors import EncoderError
 from encoder.trace import gradual
 
 V = TypeVar("V")
-#: Seconds from which on a search says beforehand what it takes.
-LONG = 90
 
 
 def check(options: argparse.Namespace) -> int:
@@ -133,8 +131,8 @@ def _searched(
     )
 
     def say_progress(step: engine.Step) -> None:
-        if step.seconds > LONG:
-            print(f"single faults take about {step.seconds / 60:.0f} minutes, pairs more", file=sys.stderr)
+        if step.estimate and not step.done:
+            print(step.estimate, file=sys.stderr)
         shown(step.done, max(step.total, 2))
 
     return gradual.result(gradual.reported(work, say_progress))

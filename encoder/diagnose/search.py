@@ -33,6 +33,8 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, OutOfMemory, TextError, quoted
 from encoder.version import __version__ as VERSION
 
+#: Seconds from which on a search says what it may take.
+LONG = 90.0
 #: Texts of the screen, at first and at most.
 SCREEN, MOST_SCREEN = 3, 8
 #: Numbers of the states of two faults that are kept for three: 200 MB.
@@ -58,12 +60,22 @@ Faults = tuple[Fault, ...]
 
 @dataclass(frozen=True)
 class Step:
-    """Progress: candidates that were run, of how many in this part; seconds: what the part may take, roughly."""
+    """Progress: candidates that were run, of how many in this part; seconds: what single faults may still take."""
 
     done: int
     total: int
     said: str
     seconds: float = 0.0
+
+    @property
+    def words(self) -> str:
+        """What is done of the part, and what it may still take."""
+        return ", ".join(filter(None, (f"{self.said}: {self.done} of {self.total}", self.estimate)))
+
+    @property
+    def estimate(self) -> str:
+        """`seconds` in words; "" where they are few or unknown."""
+        return f"about {self.seconds / 60:.0f} minutes for single faults, more for pairs" if self.seconds > LONG else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +219,8 @@ class _Search:
             found: list[Candidate] = []
             screen = tuple(self.screen)
             for done, some in enumerate(part(), 1):
-                yield Step(min(done, total), total, said)
+                left = once * max(0, total - done) if place == 0 else 0.0
+                yield Step(min(done, total), total, said, left)
                 found += some
                 # Pairs that come first are as simple as the others: all of the part is run, unless it is long.
                 if found and total > 1 and place > 1 and done >= total // 2 and len(found) >= MOST_ALTERNATIVES:

@@ -149,9 +149,7 @@ def verdict(view: View, given: Given, prompt: str | None, settings: Settings) ->
             kept=known,
             most_numbers=limits.DIAGNOSE_NUMBERS.value,
         )
-        return gradual.reported(
-            steps, lambda step: (step.done / max(step.total, 1), f"{step.said}: {step.done} of {step.total}")
-        )
+        return gradual.reported(steps, lambda step: (step.done / max(step.total, 1), step.words))
 
     label, ask = "Diagnose", "Every fault is run."
     if len(known):

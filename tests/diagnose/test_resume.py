@@ -90,3 +90,16 @@ def test_the_command_keeps_and_resumes(model, vectors, tmp_path: Path, monkeypat
     assert main.main(words.split()) == 3
     assert capsys.readouterr().out == first
     assert len(runs) < n_first / 4
+
+
+def test_a_long_search_says_beforehand_what_it_may_take(model, vectors, tmp_path: Path, monkeypatch, capsys):
+    assert search.Step(0, 9, "single faults").estimate == ""
+    monkeypatch.setattr(search, "LONG", 0.0)
+    steps = list(diagnose.find_gradually(model, TEXTS, vectors, together=1))
+    assert steps[0].seconds > steps[1].seconds > 0.0
+    assert steps[0].estimate in steps[0].words
+    np.save(tmp_path / "vectors.npy", vectors)
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
+    files = ["--texts", str(tmp_path / "texts.txt"), "--vectors", str(tmp_path / "vectors.npy")]
+    main.main(["diagnose", "twin-pre", *files, "--together", "1"])
+    assert "minutes" in capsys.readouterr().err
