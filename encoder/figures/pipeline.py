@@ -18,8 +18,11 @@ from encoder.figures.plotly_traces import LEGEND
 MOST_TEXTS = 200
 
 
-def text_differences(texts: Sequence[str], without: object, explained: object) -> go.Figure:
-    """A bar for each text: the largest difference of its vector, without the faults and with them. [N] each."""
+def text_differences(texts: Sequence[str], without: object, explained: object, kind: str = "text") -> go.Figure:
+    """A bar for each text: the largest difference of its vector, without the faults and with them. [N] each.
+
+    texts: or the names of other inputs, of this kind.
+    """
     figure = go.Figure(layout=neutral_layout(margin=margin(30), legend=LEGEND, barmode="group"))
     shown = [shown_label(text[:40]) for text in texts[:MOST_TEXTS]]
     for name, values, shade in (
@@ -36,7 +39,7 @@ def text_differences(texts: Sequence[str], without: object, explained: object) -
             textposition="none",
             hovertemplate="%{text}: %{y:.3g}<extra></extra>",
         )
-    figure.update_layout(xaxis=plain_axis("text"), yaxis=plain_axis("largest difference"))
+    figure.update_layout(xaxis=plain_axis(kind), yaxis=plain_axis("largest difference"))
     return figure
 
 

@@ -252,17 +252,17 @@ def differences(view: View, found: diagnose.Verdict) -> dict[str, object]:
     if without is None or explained is None:
         st.caption("The vectors have another width than the model's, so they have no differences to draw.")
         return {}
-    texts = drawn.text_differences(found.texts, without, explained)
-    plot(
-        texts, key="diagnose:texts", height=240, alt="The largest difference of each text, without and with the fault."
-    )
+    takes = view.loaded.takes
+    inputs = drawn.text_differences(found.texts, without, explained, takes)
+    alt = f"The largest difference of each {takes}, without and with the fault."
+    plot(inputs, key="diagnose:texts", height=240, alt=alt)
     names = {place: f"{place + 1}: {text[:60]}" for place, text in enumerate(found.texts)}
-    most, label = "the one that differs most", f"Vector of the {view.loaded.takes}"
+    most, label = "the one that differs most", f"Vector of the {takes}"
     chosen = state.selectbox(Params.text_of, label, {None: most, **names}, placeholder=most)
     place = worst(found) if chosen is None else chosen
     numbers = drawn.dimension_differences(found.by_dimension(place))
     plot(numbers, key="diagnose:numbers", height=220, alt="The differences of one vector, number by number.")
-    return {"By text": texts, "By dimension": numbers}
+    return {f"By {takes}": inputs, "By dimension": numbers}
 
 
 def python_lines(given: Given) -> str:
@@ -279,7 +279,7 @@ def table(found: diagnose.Verdict) -> pd.DataFrame:
     """A row for each input."""
     return pd.DataFrame(
         {
-            "text": found.texts,
+            found.takes: found.texts,
             "difference_without": found.distances(explained=False),
             "difference": found.distances(explained=True),
         }
