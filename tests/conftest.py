@@ -298,13 +298,14 @@ def collect_complaints(page: Page, server: str, complaints: list[str]) -> None:
     page.on("pageerror", lambda error: complaints.append(f"uncaught in the page: {error}"))
 
 
-#: The page's script has ended, nothing is left from an earlier run, and nothing has changed for 60 ms. A run ends
-#: before the browser has drawn all of its elements.
+#: The page's script has ended, nothing is left from an earlier run, and nothing has changed for 60 ms, the window's size
+#: neither. A run ends before the browser has drawn all of its elements.
 SETTLED = """() => {
   if (!window.lastChange) {
     window.lastChange = performance.now();
-    new MutationObserver(() => { window.lastChange = performance.now(); })
-      .observe(document.body, { childList: true, characterData: true, subtree: true });
+    const changed = () => { window.lastChange = performance.now(); };
+    new MutationObserver(changed).observe(document.body, { childList: true, characterData: true, subtree: true });
+    addEventListener("resize", changed);  // what observes sizes draws after it
   }
   const running = !document.querySelector('[data-testid="stApp"][data-test-script-state="notRunning"]')
     || document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]');

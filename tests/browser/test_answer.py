@@ -78,7 +78,8 @@ def address(path: str) -> str:
 
 def clicks_are_answered(page: Page) -> None:
     area, answer = page.locator(MAP).first, page.locator(".st-key-answer")
-    area.scroll_into_view_if_needed()
+    area.evaluate("area => area.scrollIntoView({ block: 'nearest' })")  # at once: a picture may be drawn again
+    settle(page)
     for share in (0.15, 0.85):  # a cell at the top, one at the bottom
         box = area.bounding_box()
         assert box is not None
