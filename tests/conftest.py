@@ -298,8 +298,8 @@ def collect_complaints(page: Page, server: str, complaints: list[str]) -> None:
     page.on("pageerror", lambda error: complaints.append(f"uncaught in the page: {error}"))
 
 
-#: The page's script has ended, nothing is left from an earlier run, and nothing has changed for 60 ms, the window's size
-#: neither. A run ends before the browser has drawn all of its elements.
+#: The page's script has ended, nothing is left from an earlier run, and nothing has changed for 60 ms, not even the
+#: window's size. A run ends before the browser has drawn all of its elements.
 SETTLED = """() => {
   if (!window.lastChange) {
     window.lastChange = performance.now();

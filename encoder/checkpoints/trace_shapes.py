@@ -32,7 +32,7 @@ def check(about: Any, shapes: Shapes) -> None:
     n_tokens = len(tokens)
     if not n_tokens or len(_texts(about, "labels")) != n_tokens:
         raise _wrong("labels", about.get("labels"))
-    _numbers(about, "ids", (0, n_tokens))
+    _numbers(about, "ids", n_tokens)
     if not _is_whole(about.get("n_left_out")) or about["n_left_out"] < 0:
         raise _wrong("n_left_out", about.get("n_left_out"))
     if not isinstance(about.get("edits"), str):
@@ -69,7 +69,7 @@ def tuples(value: Any) -> Any:
 def _check_decoder(about: dict[str, Any], shapes: Shapes, n_tokens: int) -> int:
     """The number of tokens that the decoder read."""
     n_memory = len(_texts(about, "memory_labels"))
-    _numbers(about, "next_ids", (n_tokens,))
+    _numbers(about, "next_ids", n_tokens)
     if not _is_whole(about.get("n_prompt")) or not 1 <= about["n_prompt"] <= n_tokens:
         raise _wrong("n_prompt", about.get("n_prompt"))
     for name, wanted in (("memory_mask", (n_memory,)), ("log_probabilities", (n_tokens,))):
@@ -131,13 +131,15 @@ def _check_source(fields: Any, n_tokens: int) -> None:
     for name in ("ids", "tokens", "labels", "words", "segments", "special", "offsets"):
         if len(getattr(source, name)) != n_tokens:
             raise _wrong(f"source.{name}", f"{len(getattr(source, name))} values for {n_tokens} tokens")
+    if not all(map(_is_whole, source.ids)):
+        raise _wrong("source.ids", source.ids)
     longest = max(len(source.text), len(source.pair or ""))
     for place in source.offsets:
         if len(place) != 2 or not 0 <= place[0] <= place[1] <= longest:
             raise _wrong("source.offsets", place)
     if not all(-1 <= word < n_tokens for word in source.words) or not {*source.segments} <= {0, 1}:
         raise _wrong("source.words", source.words)
-    if not source.n_full >= 0:
+    if not _is_whole(source.n_full) or source.n_full < 0:
         raise _wrong("source.n_full", source.n_full)
 
 
@@ -174,15 +176,15 @@ def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= one <= "\udfff" for one in text)
 
 
-def _numbers(about: Mapping[str, Any], name: str, lengths: tuple[int, ...]) -> None:
+def _numbers(about: Mapping[str, Any], name: str, length: int) -> None:
     found = about.get(name)
-    if not isinstance(found, list) or len(found) not in lengths or not all(map(_is_whole, found)):
+    if not isinstance(found, list) or len(found) != length or not all(map(_is_whole, found)):
         raise _wrong(name, found)
 
 
 def _is_whole(value: object) -> bool:
-    """Whether it is a whole number; true is none, in JSON as in Python."""
-    return isinstance(value, int) and not isinstance(value, bool)
+    """Whether it is a whole number that a tensor can hold; true is none, in JSON as in Python."""
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
 
 
 def _wrong(name: str, found: object) -> LoadError:

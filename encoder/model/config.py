@@ -314,8 +314,10 @@ class EncoderConfig:
             check_whole("pad_position", self.pad_position, 0, self.max_positions - 1)
             if not self.takes_text:
                 raise ConfigError("Only texts have padding with a position of its own: leave pad_position out.")
-        if self.mask_id is not None and not self.takes_text:
-            raise ConfigError("Only texts have tokens to hide: leave mask_id out.")
+        if self.mask_id is not None:
+            check_whole("mask_id", self.mask_id, -MOST)  # one of no token hides nothing
+            if not self.takes_text:
+                raise ConfigError("Only texts have tokens to hide: leave mask_id out.")
         if self.relative_buckets:  # a quarter of them are exact distances, which end before the largest one
             check_whole("relative_buckets", self.relative_buckets, 4, max(4, 4 * (self.relative_max_distance - 1)))
         for name in ("dropout", "attention_dropout"):

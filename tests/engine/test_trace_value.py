@@ -90,6 +90,9 @@ def test_what_is_no_trace_is_refused(trace: encoder.Trace, tmp_path: Path):
     called = trace.model.trace(TEXT, edits=[edits.Call("z", lambda z: z)])
     with pytest.raises(EncoderError, match="function"):
         called.save(tmp_path / "called.safetensors")
+    for ids in ((), (10**20,) * trace.n_tokens):
+        with pytest.raises(LoadError, match="ids"):
+            encoder.open_trace(dataclasses.replace(trace, ids=ids).save(tmp_path / "ids.safetensors"))
 
 
 def test_layers_and_heads_count_from_both_ends(trace: encoder.Trace):

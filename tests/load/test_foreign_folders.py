@@ -119,7 +119,7 @@ def test_other_fields_of_any_kind(key: str, value: Any, bert: Path):
     "fields",
     [{"d_model": 10**20}, {"n_segments": -1}, {"position_offset": 512}, {"relative_buckets": 2}, {"n_layers": 5_000},
      {"attention_window": -1}, {"rotary_base": 0.0}, {"d_head": -4}, {"attention_scale": float("nan")},
-     {"n_heads": 10_000, "d_head": 10_000}, {"vocab_size": 1.0}],
+     {"n_heads": 10_000, "d_head": 10_000}, {"vocab_size": 1.0}, {"mask_id": 10**20}],
 )  # fmt: skip
 def test_a_config_checks_its_sizes(fields: dict[str, Any]):
     usual = EncoderConfig(vocab_size=10, d_model=8, n_layers=1, n_heads=2, d_ffn=8)
@@ -258,7 +258,7 @@ GROWING = {
 @pytest.mark.slow("lets a tokenizer run into its bound of time or memory")
 def test_a_normaliser_that_grows_a_text_a_billion_fold(folder: Path):
     refused(tokenizer(folder, normalizer=GROWING), "times longer")
-    with pytest.raises(LoadError, match="time or memory"):
+    with pytest.raises(LoadError, match="too much time or memory|too long"):
         try_tokenizer(folder)
 
 
