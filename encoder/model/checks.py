@@ -23,10 +23,15 @@ def check_whole(name: str, value: Any, low: int, high: int = MOST) -> None:
         raise ConfigError(f"{name}={quoted(value)} is too large: choose {high:,} or less.")
 
 
-def check_eps(name: str, value: Any) -> None:
-    """Raise ConfigError unless `value` is a finite number from 0 on: a negative one may be under a root."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0.0 <= value <= sys.float_info.max:
+def settle_eps(config: Any, name: str) -> None:
+    """Make this field of a frozen dataclass a float: as a whole number it may be too large for a tensor.
+
+    Raises ConfigError unless it is a finite number from 0 on: a negative one may be under a root.
+    """
+    value = getattr(config, name)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0.0 <= value <= LARGEST:
         raise ConfigError(f"{name}={quoted(value)} is out of range: choose a finite number from 0 on.")
+    object.__setattr__(config, name, float(value))
 
 
 def check_kinds(config: Any) -> None:

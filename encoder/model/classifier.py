@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError
-from encoder.model.checks import MAX_LAYERS, check_eps, check_kinds, check_whole
+from encoder.model.checks import MAX_LAYERS, check_kinds, check_whole, settle_eps
 from encoder.model.layers import activate
 from encoder.model.pooling import Pooling, pool
 
@@ -59,7 +59,7 @@ class ClassifierConfig:
         check_kinds(self)
         if not self.labels:
             raise ConfigError("A classification head needs at least one label: name its classes.")
-        check_eps("norm_eps", self.norm_eps)
+        settle_eps(self, "norm_eps")
         if self.layer is not None:
             check_whole("layer", self.layer, 0, MAX_LAYERS)
         check_whole("n_summed", self.n_summed, 0, MAX_LAYERS + 1)

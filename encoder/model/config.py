@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from encoder.errors import ConfigError
-from encoder.model.checks import LARGEST, MAX_LAYERS, MOST, check_eps, check_kinds, check_whole, settle_factors
+from encoder.model.checks import LARGEST, MAX_LAYERS, MOST, check_kinds, check_whole, settle_eps, settle_factors
 from encoder.model.disentangled import Disentangled
 from encoder.model.experts import Experts
 from encoder.model.rotary import RotaryScaling
@@ -323,7 +323,7 @@ class EncoderConfig:
         for name in ("dropout", "attention_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ConfigError(f"{name}={getattr(self, name)} is out of range: choose 0 or more, and less than 1.")
-        check_eps("norm_eps", self.norm_eps)
+        settle_eps(self, "norm_eps")
 
     def _check_choices(self) -> None:
         check_kinds(self)

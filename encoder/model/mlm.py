@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError
-from encoder.model.checks import check_eps, check_kinds
+from encoder.model.checks import check_kinds, settle_eps
 from encoder.model.config import Activation, EncoderConfig
 from encoder.model.layers import activate
 
@@ -33,7 +33,7 @@ class MLMHeadConfig:
 
     def __post_init__(self) -> None:
         check_kinds(self)
-        check_eps("norm_eps", self.norm_eps)
+        settle_eps(self, "norm_eps")
 
 
 class MLMHead(nn.Module):

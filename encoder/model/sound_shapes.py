@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from encoder.errors import ConfigError
-from encoder.model.checks import check_eps, check_kinds, check_whole
+from encoder.model.checks import check_kinds, check_whole, settle_eps
 
 ConvolutionNorm = Literal["none", "group", "layer", "whole"]
 
@@ -99,7 +99,7 @@ class Convolutions:
             check_whole("the kernel of a convolution", kernel, 1, 10_000)
             check_whole("the stride of a convolution", stride, 1, 10_000)
         if self.projection_eps is not None:
-            check_eps("projection_eps", self.projection_eps)
+            settle_eps(self, "projection_eps")
         check_whole("merged", self.merged, 1, 1_000)
         check_kinds(self)
         if self.length is not None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError
-from encoder.model.checks import check_eps, check_kinds, check_whole
+from encoder.model.checks import check_kinds, check_whole, settle_eps
 from encoder.model.pooling import Dense, DenseConfig
 
 
@@ -42,7 +42,7 @@ class VectorNormConfig:
 
     def __post_init__(self) -> None:
         check_whole("width", self.width, 1)
-        check_eps("eps", self.eps)
+        settle_eps(self, "eps")
 
 
 class VectorNorm(nn.Module):

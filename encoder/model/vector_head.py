@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError
-from encoder.model.checks import check_eps, check_kinds, check_whole
+from encoder.model.checks import check_kinds, check_whole, settle_eps
 from encoder.model.config import Activation
 from encoder.model.layers import activate
 from encoder.model.pooling import pool
@@ -40,7 +40,7 @@ class VectorHeadConfig:
             check_whole("d_out", self.d_out, 1)
         check_whole("n_heads", self.n_heads, 1)
         check_whole("d_ffn", self.d_ffn, 1)
-        check_eps("norm_eps", self.norm_eps)
+        settle_eps(self, "norm_eps")
 
 
 class AttentionPooling(nn.Module):
