@@ -13,7 +13,7 @@ from encoder.search import Collection
 from encoder.trace import gradual
 from pages.base.work import long_work
 from pages.base.work.compute_turns import TURNS
-from pages.core.stores import results
+from pages.core.stores import cache, results
 from pages.core.view import View
 from pages.texts.params import Params
 
@@ -38,6 +38,8 @@ class Subject:
     given: tuple[Any, Any] | None = None
     names: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    #: Whether the collection is the same for every visitor.
+    is_bundled: bool = False
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -59,13 +61,23 @@ class Subject:
                     *inputs,
                     kind=kind,
                     each_word=self.params.each_word,
-                    like=results.known("texts-like", self.view.model),  # most clicks keep the query
+                    runs=self.runs,
                 )
             if ranking is not None and self.given is None and kind == "cosine" and len(ranking.scores) > 1:
                 found = replace(found, place=scores.place(found.score, ranking.random))  # drawn once for all texts
             results.keep("texts-why", self.key, found)
-            results.keep("texts-like", self.view.model, found, most=1)
         return found  # type: ignore[no-any-return]
+
+    @property
+    def runs(self) -> scores.BothRuns:
+        """What was run of the queries, in this session, and of the texts: of bundled ones, for all sessions."""
+        model = self.view.model
+        own = results.known("texts-runs", model)
+        if own is None:
+            own = results.keep("texts-runs", model, (scores.Runs(), scores.Runs()), most=1)
+        if self.is_bundled and self.place is not None:
+            return own[0], cache.computed(("texts-runs", model), scores.Runs)
+        return own  # type: ignore[no-any-return]
 
     def worked(self, what: str, make: Callable[[], V], doing: str, *more: object, of_all: bool = False) -> V | None:
         """A value that takes seconds, computed in one part; None while it is cancelled. of_all: whether it is the same
@@ -83,7 +95,9 @@ class Subject:
         if self.ranking is None or self.ranking.kind != "cosine":
             return None
         model, ranking = self.view.loaded, self.ranking
-        return self.worked("query-words", lambda: texts.query_words(model, ranking), "Words of the query", of_all=True)
+        return self.worked(
+            "query-words", lambda: texts.query_words(model, ranking, self.runs), "Words of the query", of_all=True
+        )
 
 
 def ranking_of(view: View, collection: Collection, query: str) -> texts.Ranking | None:
