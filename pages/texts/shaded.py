@@ -10,7 +10,7 @@ from encoder.figures.colours import signed_lut
 from encoder.inputs.sound_files import wav_bytes
 from encoder.scores import ScoreExplanation, WordEffect
 from pages.components.patch_map import patch_map
-from pages.core.stores import input_kinds
+from pages.core.stores import estimates, input_kinds
 from pages.core.widgets import answer, over_image
 from pages.core.words import number, plain
 from pages.state import state
@@ -27,7 +27,9 @@ ABOVE, BELOW = "0, 128, 120", "214, 96, 0"
 
 def draw(subject: Subject) -> None:
     """The strongest words, both texts, and the sums."""
-    why = subject.worked("words", lambda: _words(subject.why), "Leave out each word")
+    passes = [(side.model.config, side.x.shape[1], len(side)) for side in subject.why.source.sides]
+    flops = sum(n_parts * estimates.flops(config, n_tokens) for config, n_tokens, n_parts in passes)
+    why = subject.worked("words", lambda: _words(subject.why), "Leave out each word", flops=flops)
     if why is None:
         return
     level = {side.level for side in why.source.sides} - {"word"}
