@@ -70,7 +70,7 @@ class Subject:
         if own is None:
             own = results.keep("texts-runs", model, (scores.Runs(), scores.Runs()), most=1)
         if self.is_bundled and self.place is not None:
-            return own[0], cache.computed(("texts-runs", model), scores.Runs)
+            return own[0], cache.computed(("texts-runs-bundled", model), scores.Runs)
         return own  # type: ignore[no-any-return]
 
     def worked(
