@@ -1,4 +1,7 @@
-"""Thirty visitors on Texts, each with a collection and queries of their own: the waits for a hit, a query, a part."""
+"""Thirty visitors on Texts, each with queries of their own: the waits for a hit, a query, a part.
+
+All have the lines with which the page begins, as a class does; then each has texts that no other has.
+"""
 
 import asyncio
 import contextlib
@@ -16,9 +19,9 @@ from benchmarks.report import Figure
 from benchmarks.visitor import words
 from tests.soak.visitor import Visitor
 
-#: A visitor's actions and their probabilities; words of a query.
+#: A visitor's actions and their probabilities; words of a query, texts of a collection, words of each.
 HABITS = {"another hit": 0.7, "another part": 0.2, "another query": 0.1}
-QUERY, TEXTS = 6, 16
+QUERY, TEXTS, LENGTH = 6, 16, 8
 PARTS = ("Words", "Pairs", "Two hits", "Why not found?", "All hits")
 
 
@@ -36,24 +39,28 @@ class Engineer(Visitor):
 
 def run(*, visitors: int = VISITORS, thinking: float = THINKING, actions: int = ACTIONS) -> Iterator[Figure]:
     """The 95th percentile of all actions, and of each kind."""
-    with serving.app() as app:
-        limit(app, CORES)
-        waits, work = asyncio.run(_waits(app, visitors, thinking, actions))
-        if app.log():
-            raise RuntimeError(f"the app's log is not empty:\n{app.log()}")
+    for own in (False, True):
+        with serving.app() as app:
+            limit(app, CORES)
+            waits, work = asyncio.run(_waits(app, visitors, thinking, actions, own))
+            if app.log():
+                raise RuntimeError(f"the app's log is not empty:\n{app.log()}")
+        yield from _figures(f"{visitors} visitors on Texts, {'own' if own else 'same'} texts", waits, work, visitors)
+
+
+def _figures(what: str, waits: dict[str, list[float]], work: float, visitors: int) -> Iterator[Figure]:
     every = [one for kind in waits.values() for one in kind]
-    what = f"{visitors} visitors on Texts, {thinking:g} s of thinking"
     aim = P95_SECONDS.get(visitors)
     yield Figure(
         "texts", f"{what}: 95th percentile", "", percentile(every, 95), unit="s", target=aim, raw=spread(every)
     )
-    yield Figure("texts", "server's work for one action on Texts", "", 1000 * work / len(every), unit="ms")
+    yield Figure("texts", f"{what}: server's work for one action", "", 1000 * work / len(every), unit="ms")
     for name, some in waits.items():
         yield Figure("texts", f"{what}: {name}", "", percentile(some, 95), unit="s", raw=spread(some))
 
 
 async def _waits(
-    app: serving.App, visitors: int, thinking: float, actions: int
+    app: serving.App, visitors: int, thinking: float, actions: int, own: bool
 ) -> tuple[dict[str, list[float]], float]:
     """Kind of action -> seconds of each, and the server's processor time, from when all visitors are there."""
     found: dict[str, list[float]] = defaultdict(list)
@@ -63,6 +70,9 @@ async def _waits(
             person = Engineer(app.url, "texts", urlencode({"query": words(QUERY, seed=number)}))
             people.append(await stack.enter_async_context(person))
             await person.open()
+            if own:
+                lines = (words(LENGTH, seed=1_000 * number + place) for place in range(TEXTS))
+                await person.fill("search:lines", "\n".join(lines))
 
         async def one(number: int, person: Engineer) -> None:
             chance = random.Random(number)

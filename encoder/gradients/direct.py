@@ -114,7 +114,7 @@ def before_norm(norm: LayerNorm, x: Tensor, direction: Tensor) -> Tensor:
 def _of_attention(trace: Trace, layer: int, block: Block, direction: Tensor) -> tuple[Tensor, float]:
     """Parts along the direction of what each head adds, [H], and of the bias of W_O (and of a norm after it)."""
     w_o, width = block.attention.w_o, trace.config.d_head
-    z = torch.cat([trace.z(layer, head) for head in range(trace.config.n_heads)], dim=-1).double()  # [T, H x K]
+    z = trace.layer_z(layer).transpose(0, 1).flatten(1).double()  # [T, H x K]
     weight = w_o.weight.double()  # [D, H x K]
     found = 0.0
     if block.attention_out_norm is not None:

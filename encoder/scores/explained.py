@@ -4,7 +4,6 @@ Shapes: W_a, W_b words of the two inputs (or larger parts of long ones).
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from encoder.model.shown import Shown
 from encoder.scores.components import Circuit, Component, circuit
 from encoder.scores.kinds import Cosine, Pairs, Score, score_of
 from encoder.scores.placed import Place, place, random_cosines
+from encoder.scores.runs import BothRuns, computed_once
 from encoder.search.collection import Collection
 
 
@@ -52,17 +52,17 @@ class ScoreExplanation(Shown):
         """The share of random pairs with a lower score, 0 to 100; None without a collection."""
         return None if self.place is None else self.place.percentile
 
-    @cached_property
+    @computed_once
     def words_a(self) -> tuple[WordEffect, ...]:
         """The words of a: what the score loses without each. Long texts have phrases, sentences or passages."""
         return self._words(0)
 
-    @cached_property
+    @computed_once
     def words_b(self) -> tuple[WordEffect, ...]:
         """The words of b."""
         return self._words(1)
 
-    @cached_property
+    @computed_once
     def split(self) -> Pairs | None:
         """The split of the score among pairs, with its errors and labels; None where a cosine has an empty side."""
         return self.source.pairs()
@@ -76,7 +76,7 @@ class ScoreExplanation(Shown):
             raise EncoderError(f"A {self.kind} with an empty text has no pairs of words: type a word in each text.")
         return self.split.matrix
 
-    @cached_property
+    @computed_once
     def whole_circuit(self) -> Circuit:
         """The shares of all components, with their check. Raises EncoderError as `scores.circuit`."""
         return circuit(self.source)
@@ -115,7 +115,7 @@ def explain_score(
     kind: str = "auto",
     prompts: tuple[str | None, str | None] = (None, None),
     each_word: bool = False,
-    like: ScoreExplanation | None = None,
+    runs: BothRuns | None = None,
 ) -> ScoreExplanation:
     """Why two inputs have their score: two texts, two images or sounds, or one of each for a JointEncoder.
 
@@ -136,11 +136,12 @@ def explain_score(
     128, which takes the longer the longer both texts are. What is longer than the model accepts is cut, as `embed`
     does, and `source.sides[0].cut_at` has the words at which.
 
-    like: an explanation of the same a with another b, whose runs of a are used again.
+    runs: `Runs` of the texts a and of the texts b, for a cosine: other explanations that get them, too, run no text
+    again.
 
     Raises EncoderError for inputs that the model does not compare, and for a kind that it lacks.
     """
-    source = score_of(model, a, b, kind, prompts, each_word, None if like is None else like.source)
+    source = score_of(model, a, b, kind, prompts, each_word, runs)
     score = source.value()
     placed = None
     if collection is not None and isinstance(source, Cosine):

@@ -13,7 +13,7 @@ Shapes: n variants, G parts of one side, T tokens, E width of a vector, V vocabu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -25,9 +25,10 @@ from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError, quoted
 from encoder.inputs.text import readable
 from encoder.model.pooling import SparseConfig
-from encoder.scores.game import Values, crossed, pair_errors, shapley
+from encoder.scores.game import crossed, pair_errors
 from encoder.scores.parts import words
-from encoder.scores.sides import Side, masked_pool, side_of, signal_side, text_side
+from encoder.scores.runs import BothRuns, Runs, SideVectors
+from encoder.scores.sides import Side, side_of, signal_side, text_side
 from encoder.similarity.late import late_side
 
 #: Parts of a text: its words up to WORDS of them, or up to EACH where each one is asked for; else FEW phrases,
@@ -81,63 +82,22 @@ class Cosine(Score):
 
     kind, unit = "cosine", "cosine"
 
-    def __init__(self, a: Side, b: Side) -> None:
-        self.sides = (a, b)
-        self._known: tuple[dict[bytes, np.ndarray], dict[bytes, np.ndarray]] = ({}, {})
-        self._vectors = tuple(self.vectors(side, self.sides[side].everything())[0] for side in (0, 1))
-        self._values: dict[int, Values] = {}
-
-    def with_text(self, other: Side) -> Cosine:
-        """The score of the first side and another text. What was computed of the first side is used again."""
-        found = Cosine.__new__(Cosine)
-        found.sides = (self.sides[0], other)
-        found._known = (self._known[0], {})
-        found._vectors = (self._vectors[0], found.vectors(1, other.everything())[0])
-        found._values = {side: values for side, values in self._values.items() if side == 0}
-        return found
-
-    def begins_with(self, model: TextEncoder, text: str, prompt: str, most: int) -> bool:
-        """Whether the first side is this text, read in this way."""
-        side = self.sides[0]
-        is_same = side.sentence is not None and side.model.encoder is model.encoder
-        return is_same and (side.text, side.prompt, side.most) == (text, prompt, most)
+    def __init__(self, a: SideVectors, b: SideVectors) -> None:
+        self.of_sides = (a, b)
+        self.sides = (a.side, b.side)
 
     def unit_vector(self, side: int) -> np.ndarray:
         """The whole side's unit vector [E], float64."""
-        return self._vectors[side]
-
-    def vectors(self, side: int, keep: np.ndarray) -> np.ndarray:
-        """Unit vectors [n, E] in float64. Each set of parts is run once: words and pairs share those without a word."""
-        own, known = self.sides[side], self._known[side]
-        names = [row.tobytes() for row in keep]
-        new = [row for name, row in dict(zip(names, keep, strict=True)).items() if name not in known]
-        masks = np.array(new, dtype=bool).reshape(len(new), len(own))
-        for rows, output, kept in own.outputs(masks) if new else ():
-            unit = torch.nn.functional.normalize(masked_pool(own, output, kept), dim=-1).cpu().numpy()
-            known.update((new[row].tobytes(), vector) for row, vector in zip(rows, unit, strict=True))
-        found = np.array([known[name] for name in names])
-        if not np.isfinite(found).all():
-            raise EncoderError("A vector here has no direction, so its cosine is undefined: choose another input.")
-        return found
+        return self.of_sides[side].whole
 
     def scores(self, side: int, keep: np.ndarray) -> np.ndarray:
-        found: np.ndarray = self.vectors(side, keep) @ self._vectors[1 - side]
+        found: np.ndarray = self.of_sides[side].vectors(keep) @ self.unit_vector(1 - side)
         return found
-
-    def values(self, side: int) -> Values:
-        """The Shapley values of one side's parts, computed once."""
-        if side not in self._values:
-            own = self.sides[side]
-            special = own.x.shape[1] - sum(len(part.tokens) for part in own.parts)
-            counts = self.sides[side].kept_tokens(np.zeros((1, len(own)), dtype=bool))[0] & own.pooled
-            has_empty = bool(special) and bool(counts.any())
-            self._values[side] = shapley(lambda keep: self.vectors(side, keep), len(own), own.x.shape[1], has_empty)
-        return self._values[side]
 
     def pairs(self) -> Pairs | None:
         if not all(map(len, self.sides)):
             return None
-        a, b = self.values(0), self.values(1)
+        a, b = (of_side.values for of_side in self.of_sides)
         how = "all sets" if a.is_exact and b.is_exact else f"{a.n_sets + b.n_sets:,} sets"
         labels = (self.sides[0].labels, self.sides[1].labels)
         return Pairs(a.values @ b.values.T, pair_errors(a, b), labels, f"Shapley values of both inputs, {how}")
@@ -313,11 +273,11 @@ def score_of(
     kind: str = "auto",
     prompts: tuple[str | None, str | None] = (None, None),
     each_word: bool = False,
-    like: Score | None = None,
+    runs: BothRuns | None = None,
 ) -> Score:
     """The score that a checkpoint is made for, of two inputs. For one with sides, a is a query and b a document.
 
-    kind: "auto", or "cosine", "MaxSim", "SPLADE", "cross-encoder"; each_word, like: as of `explain_score`. Raises
+    kind: "auto", or "cosine", "MaxSim", "SPLADE", "cross-encoder"; each_word, runs: as of `explain_score`. Raises
     EncoderError for a kind that the model lacks.
     """
     if isinstance(model, JointEncoder):
@@ -330,9 +290,9 @@ def score_of(
             else signal_side(model.other, given)
             for given in (a, b)
         )
-        return Cosine(one, other)
+        return Cosine(SideVectors(one), SideVectors(other))
     if not isinstance(model, TextEncoder) and not isinstance(a, str):
-        return Cosine(signal_side(model, a), signal_side(model, b))
+        return Cosine(SideVectors(signal_side(model, a)), SideVectors(signal_side(model, b)))
     text = of_text(model, "explain_score compares two texts, two images, or an image and a caption.")
     kinds = kinds_of(text)
     kind = kinds[0] if kind == "auto" else kind
@@ -340,16 +300,30 @@ def score_of(
         raise EncoderError(f"{text.name} gives no score of the kind {quoted(kind)}: choose one of {', '.join(kinds)}.")
     _check_form(text, kind)
     if kind == "cosine":
-        query, document = (text.searching(role) for role in ("query", "document"))
-        other = text_side(document, b, _most(document, b, each_word), prompts[1])
-        most = _most(query, a, each_word)
-        if isinstance(like, Cosine) and like.begins_with(query, a, query.prompt(prompts[0]), most):
-            return like.with_text(other)
-        return Cosine(text_side(query, a, most, prompts[0]), other)
+        runs = runs or (Runs(), Runs())
+        return Cosine(
+            of_text_side(text, a, "query", runs[0], prompts[0], each_word),
+            of_text_side(text, b, "document", runs[1], prompts[1], each_word),
+        )
     most = min(_most(text, one, each_word) for one in (a, b))
     made: dict[str, Any] = {"MaxSim": MaxSim, "SPLADE": Sparse, "cross-encoder": CrossEncoder}
     score: Score = made[kind](text, a, b, most)
     return score
+
+
+def of_text_side(
+    model: TextEncoder,
+    text: str,
+    role: Literal["query", "document"],
+    runs: Runs,
+    prompt: str | None = None,
+    each_word: bool = False,
+) -> SideVectors:
+    """One text of a cosine, which is run only if `runs` does not have it."""
+    own = model.searching(role)
+    most = _most(own, text, each_word)
+    name = (own.encoder, role, own.prompt(prompt), text, most)
+    return runs.of(name, lambda: SideVectors(text_side(own, text, most, prompt)))
 
 
 def _check_form(model: TextEncoder, kind: str) -> None:

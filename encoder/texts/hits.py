@@ -6,7 +6,6 @@ Shapes: N texts, W words, E width of a vector.
 from collections import defaultdict
 from collections.abc import Generator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from encoder.errors import EncoderError
 from encoder.scores.components import circuit
 from encoder.scores.kinds import Score, score_of
 from encoder.scores.parts import sentences, words
+from encoder.scores.runs import BothRuns, Runs, computed_once
 from encoder.scores.sides import Side, masked_pool, text_side
 from encoder.search.collection import Collection
 from encoder.texts.ranking import QueryWords, Ranked, Ranking, query_words
@@ -40,10 +40,16 @@ class HitWords:
 
 
 def hit_words(
-    model: TextEncoder, ranking: Ranking, k: int = HITS, labels: tuple[str, ...] = (), wanted: str = ""
+    model: TextEncoder,
+    ranking: Ranking,
+    k: int = HITS,
+    labels: tuple[str, ...] = (),
+    wanted: str = "",
+    runs: BothRuns | None = None,
 ) -> tuple[HitWords, ...]:
     """The first k hits with their strongest words. labels: one for each text; wanted: that of a right hit, by default
-    the label of most of the hits. A text without a label, "", is neither right nor wrong."""
+    the label of most of the hits. A text without a label, "", is neither right nor wrong. runs: as of `explain_score`.
+    """
     if labels and len(labels) != len(ranking.scores):
         raise EncoderError(f"{len(labels):,} labels for {len(ranking.scores):,} texts: specify one for each text.")
     first = ranking.rows[:k]
@@ -51,9 +57,9 @@ def hit_words(
         named = [label for one in first if (label := labels[one.place])]
         wanted = max(named, key=named.count, default="")
     found: list[HitWords] = []
-    score: Score | None = None
+    runs = runs or (Runs(), Runs())
     for one in first:
-        score = score_of(model, ranking.query, ranking.collection.texts[one.place], ranking.kind, like=score)
+        score = score_of(model, ranking.query, ranking.collection.texts[one.place], ranking.kind, runs=runs)
         label = labels[one.place] if labels else ""
         found.append(HitWords(one, _strongest(score, one.score), label, bool(label) and label != wanted))
     return tuple(found)
@@ -78,7 +84,7 @@ class TwoHits:
     lifts: tuple[tuple[tuple[str, float], ...], tuple[tuple[str, float], ...]]
     scores: tuple[Score, Score]
 
-    @cached_property
+    @computed_once
     def components(self) -> tuple[tuple[str, float, float], ...]:
         """(head, FFN or other component, its share in the first, in the second), the largest difference first; the
         shares in a text add up to its score. Raises EncoderError as `scores.circuit`."""
@@ -88,21 +94,30 @@ class TwoHits:
 
 
 def compare(
-    model: TextEncoder, ranking: Ranking, first: int, second: int, of_query: QueryWords | None = None
+    model: TextEncoder,
+    ranking: Ranking,
+    first: int,
+    second: int,
+    of_query: QueryWords | None = None,
+    runs: BothRuns | None = None,
 ) -> TwoHits:
-    """Two texts of a ranking by cosine, by their places: what lifts each, word by word of the query.
+    """Two texts of a ranking by cosine, by their places: what lifts each, word by word of the query. of_query, runs: as
+    of `why_not_found`.
 
     Raises EncoderError for a ranking by another score, and for a place that the collection lacks.
     """
-    of_query = of_query or query_words(model, ranking)
+    runs = runs or (Runs(), Runs())
+    of_query = of_query or query_words(model, ranking, runs)
     ranked = ranking.of(first), ranking.of(second)
     rows = [
         (word, float(of_query.shares[at, first]), float(of_query.shares[at, second]))
         for at, word in enumerate(of_query.words)
     ]
     rows.sort(key=lambda row: row[2] - row[1])
-    one = score_of(model, ranking.query, ranking.collection.texts[first], ranking.kind)
-    other = score_of(model, ranking.query, ranking.collection.texts[second], ranking.kind, like=one)
+    one, other = (
+        score_of(model, ranking.query, ranking.collection.texts[place], ranking.kind, runs=runs)
+        for place in (first, second)
+    )
     lifts = _strongest(one, ranked[0].score), _strongest(other, ranked[1].score)
     return TwoHits(*ranked, tuple(rows), lifts, (one, other))
 

@@ -11,6 +11,7 @@ import torch
 from encoder.encoders.text import TextEncoder
 from encoder.scores.kinds import Score, score_of
 from encoder.scores.parts import words
+from encoder.scores.runs import BothRuns, Runs
 from encoder.texts.ranking import QueryWords, Ranked, Ranking, query_words
 
 #: Words of a text that are tried, the ones that lower the score most by leave-out first.
@@ -51,15 +52,23 @@ class Missed:
         return tuple(word for word, value in sorted(self.answers, key=lambda one: one[1]) if value <= 0)
 
 
-def why_not_found(model: TextEncoder, ranking: Ranking, place: int, of_query: QueryWords | None = None) -> Missed:
-    """Why the text at a place of the collection has its rank. of_query: `query_words` of this ranking, if known.
+def why_not_found(
+    model: TextEncoder,
+    ranking: Ranking,
+    place: int,
+    of_query: QueryWords | None = None,
+    runs: BothRuns | None = None,
+) -> Missed:
+    """Why the text at a place of the collection has its rank. of_query: `query_words` of this ranking, if known; runs:
+    as of `explain_score`.
 
     Raises EncoderError for a place that the collection lacks.
     """
     ranked, text = ranking.of(place), ranking.collection.texts[place]
-    score = score_of(model, ranking.query, text, ranking.kind)
+    runs = runs or (Runs(), Runs())
+    score = score_of(model, ranking.query, text, ranking.kind, runs=runs)
     if ranking.kind == "cosine":
-        of_query = of_query or query_words(model, ranking)
+        of_query = of_query or query_words(model, ranking, runs)
         asked, answers = of_query.words, of_query.answers[:, place]
     else:
         asked, answers = score.sides[0].labels, ranked.score - score.without(0)

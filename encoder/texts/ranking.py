@@ -18,8 +18,9 @@ from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.model.shown import Shown
-from encoder.scores.kinds import Cosine, kinds_of, score_of
+from encoder.scores.kinds import kinds_of, of_text_side, score_of
 from encoder.scores.placed import random_cosines
+from encoder.scores.runs import BothRuns, Runs
 from encoder.search.collection import Collection
 from encoder.trace import gradual
 
@@ -131,11 +132,11 @@ class QueryWords:
         return found
 
 
-def query_words(model: TextEncoder, ranking: Ranking) -> QueryWords:
-    """The shares of the query's words in all cosines. Raises EncoderError for a ranking by another score."""
+def query_words(model: TextEncoder, ranking: Ranking, runs: BothRuns | None = None) -> QueryWords:
+    """The shares of the query's words in all cosines. runs: as of `explain_score`. Raises EncoderError for a ranking by
+    another score."""
     if ranking.kind != "cosine":
         raise EncoderError(f"Shares of a query's words need a cosine, not {ranking.kind}: rank with kind='cosine'.")
-    score = score_of(model, ranking.query, ranking.query, "cosine")
-    assert isinstance(score, Cosine)
-    values = score.values(0).values  # [W, E]
-    return QueryWords(score.sides[0].labels, values @ ranking.collection.vectors.T.astype(np.float64))
+    query = of_text_side(model, ranking.query, "query", Runs() if runs is None else runs[0])
+    values = query.values.values  # [W, E]
+    return QueryWords(query.side.labels, values @ ranking.collection.vectors.T.astype(np.float64))

@@ -231,11 +231,18 @@ class Trace(RecordedPass):
     def z(self, layer: int, head: int) -> Tensor:
         """[T, K]: the weighted sum of values, W_O's input from this head. An ablated head gives zeros."""
         layer, head = self.place(layer, head)
-        heads = slice(None) if edits_at(self.applied, "z", layer) else slice(head, head + 1)
+        if edits_at(self.applied, "z", layer):
+            return self.layer_z(layer)[head]
+        return self._z(layer, slice(head, head + 1))[0]
+
+    def layer_z(self, layer: int) -> Tensor:
+        """[H, T, K]: `z` of every head of a layer, at once."""
+        return self._z(self.place(layer)[0], slice(None))
+
+    def _z(self, layer: int, heads: slice) -> Tensor:
         v = self.layer_qkv(layer)[2][heads].float()  # [h, T, K]
         z = torch.cat([attend.mix(pattern, v) for _, _, pattern in self.attention_chunks(layer, heads)], dim=1)
-        z = self._edited(self.gated(z, layer, heads), "z", layer, slice(None), heads)
-        return z[head] if heads == slice(None) else z[0]
+        return self._edited(self.gated(z, layer, heads), "z", layer, slice(None), heads)
 
     def gated(
         self, z: Tensor, layer: int, heads: slice | int = slice(None), queries: slice | int = slice(None)

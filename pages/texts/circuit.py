@@ -14,6 +14,8 @@ from pages.texts.subject import Subject
 
 #: Heads that are buttons.
 OPENED = 6
+#: Below this correlation, shares do not predict what the cosine loses.
+AGREES = 0.5
 
 
 def draw(subject: Subject) -> None:
@@ -26,11 +28,11 @@ def draw(subject: Subject) -> None:
     if found is None:
         return
     first = ", ".join(f"**{one.name}** {number(one.share)}" for one in found.components[:3])
-    match = (
-        ""
-        if found.correlation is None
-        else f" Correlation of predicted and measured: **{number(found.correlation, 2)}**."
-    )
+    match = ""
+    if found.correlation is not None:
+        match = f" Correlation of predicted and measured: **{number(found.correlation, 2)}**."
+        if found.correlation < AGREES:
+            match += " Here a share does not predict the loss, so use what was measured."
     with answer.area():
         answer.draw(f"Largest shares of the cosine: {first}.{match}")
     st.dataframe(
@@ -62,8 +64,9 @@ def draw(subject: Subject) -> None:
                     )
     references.caption(
         "Every norm is fixed at this run’s mean and deviation, so the vectors are sums of what components write (Elhage"
-        " et al. 2021). A share is the mean over both texts. Measured: the component is off in one text at a time, and "
-        "later layers react."
+        " et al. 2021). A share is the mean over both texts. Measured: the component is off in one text at a time, "
+        "later layers react, and the vector gets another length, which a cosine does not see. So components that point "
+        "the same way can replace each other."
     )
 
 

@@ -43,7 +43,9 @@ def two(subject: Subject) -> None:
     if of_query is None:
         return
     model = subject.view.loaded
-    found = subject.worked("two", lambda: texts.compare(model, ranking, place, other, of_query), "Compare", other)
+    found = subject.worked(
+        "two", lambda: texts.compare(model, ranking, place, other, of_query, subject.runs), "Compare", other
+    )
     if found is None:
         return
     higher = max(found.words, key=lambda row: row[1] - row[2])
@@ -93,7 +95,11 @@ def draw(subject: Subject) -> None:
     model = subject.view.loaded
     labels = subject.labels
     rows = subject.worked(
-        "hits", lambda: texts.hit_words(model, ranking, labels=labels), "Leave words out", labels, of_all=True
+        "hits",
+        lambda: texts.hit_words(model, ranking, labels=labels, runs=subject.runs),
+        "Leave words out",
+        labels,
+        of_all=True,
     )
     if rows is None:
         return

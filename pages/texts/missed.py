@@ -22,7 +22,9 @@ def draw(subject: Subject) -> None:
     if of_query is None and ranking.kind == "cosine":
         return  # cancelled
     model = subject.view.loaded
-    found = subject.worked("missed", lambda: texts.why_not_found(model, ranking, place, of_query), "Try edits")
+    found = subject.worked(
+        "missed", lambda: texts.why_not_found(model, ranking, place, of_query, subject.runs), "Try edits"
+    )
     if found is None:
         return
     words = ", ".join(f"**{plain(word)}**" for word in found.unanswered) or "none"

@@ -92,4 +92,4 @@ def _said(found: texts.PositionSensitivity) -> str:
         return f"{ends}The intervals overlap, so no place counts more for certain."
     most = int(np.nanargmax(found.effect))
     where = {0: "at the beginning", len(found.effect) - 1: "at the end"}.get(most, "in the middle")
-    return f"{ends}Passages count most {where}: cut texts into chunks that begin with what they are about."
+    return f"{ends}Passages count most {where}: cut texts into chunks that have their main sentence there."

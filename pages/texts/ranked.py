@@ -87,8 +87,9 @@ def _choose(view: View) -> Subject | None:
             st.info("Type a query, and choose texts.", icon=":material/search:")
         return None
     place = listed.selected(ranking, params)
-    labels = given.labels if isinstance(given, sources.Given) else ()
-    return Subject(view, query, ranking.collection.texts[place], ranking, place, params, labels=labels)
+    labels, is_bundled = (given.labels, given.is_bundled) if isinstance(given, sources.Given) else ((), False)
+    text = ranking.collection.texts[place]
+    return Subject(view, query, text, ranking, place, params, labels=labels, is_bundled=is_bundled)
 
 
 def _ranking(view: View, given: object, query: str) -> texts.Ranking | None:

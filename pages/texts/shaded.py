@@ -10,7 +10,7 @@ from encoder.figures.colours import signed_lut
 from encoder.inputs.sound_files import wav_bytes
 from encoder.scores import ScoreExplanation, WordEffect
 from pages.components.patch_map import patch_map
-from pages.core.stores import input_kinds
+from pages.core.stores import estimates, input_kinds
 from pages.core.widgets import answer, over_image
 from pages.core.words import number, plain
 from pages.state import state
@@ -19,6 +19,8 @@ from pages.texts.subject import Subject
 
 #: Words that the answer names.
 NAMED = 3
+#: Decimals of the score and of what is subtracted from it.
+DIGITS = 4
 #: Pixels of an image's longer side.
 IMAGE_SIZE = 260
 #: Colours of an effect above and below 0, red, green, blue.
@@ -27,7 +29,9 @@ ABOVE, BELOW = "0, 128, 120", "214, 96, 0"
 
 def draw(subject: Subject) -> None:
     """The strongest words, both texts, and the sums."""
-    why = subject.worked("words", lambda: _words(subject.why), "Leave out each word")
+    passes = [(side.model.config, side.x.shape[1], len(side)) for side in subject.why.source.sides]
+    flops = sum(n_parts * estimates.flops(config, n_tokens) for config, n_tokens, n_parts in passes)
+    why = subject.worked("words", lambda: _words(subject.why), "Leave out each word", flops=flops)
     if why is None:
         return
     level = {side.level for side in why.source.sides} - {"word"}
@@ -90,8 +94,9 @@ def _written(words: tuple[WordEffect, ...]) -> tuple[str, tuple[WordEffect, ...]
 
 def _sums(name: str, score: float, words: tuple[WordEffect, ...]) -> str:
     """The sum of a text's effects, and what is left of the score."""
-    total = sum(one.effect for one in words)
-    return f"{name}, sum of the effects: {_signed(total)}; score minus this sum: {_signed(score - total)}."
+    total = round(sum(one.effect for one in words), DIGITS)
+    rest = round(score, DIGITS) - total  # so that what is written adds up
+    return f"{name}, sum of the effects: {_signed(total, DIGITS)}; score minus this sum: {_signed(rest, DIGITS)}."
 
 
 def _words(why: ScoreExplanation) -> ScoreExplanation:
@@ -116,5 +121,5 @@ def shaded(text: str, words: tuple[WordEffect, ...], limit: float, is_cut: bool 
     return "".join(parts) + (f'<span style="opacity:0.5">{rest}</span>' if rest.strip() else rest)
 
 
-def _signed(value: float) -> str:
-    return ("+" if value > 0 else "") + number(value)
+def _signed(value: float, digits: int = 3) -> str:
+    return ("+" if value > 0 else "") + number(value, digits)

@@ -54,6 +54,8 @@ def choose() -> Given | Collection | None:
     source = state.selectbox(Params.source, "Texts to search", SOURCES)
     if source == "lines":
         typed = kept_file.typed_lines("search:lines", 110, EXAMPLE)
+        if typed.strip() == EXAMPLE:
+            return Given(tuple(EXAMPLE.splitlines()), is_bundled=True)
         return read(typed.encode("utf-8", "replace"), "lines.txt")
     if source == "wordnet":
         st.caption("Example sentences of WordNet 3.0, Princeton University.")

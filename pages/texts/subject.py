@@ -1,8 +1,9 @@
 """What the page explains: a ranking, the selected text, and its explanation, each computed once for a session."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,8 +13,8 @@ from encoder.scores import ScoreExplanation
 from encoder.search import Collection
 from encoder.trace import gradual
 from pages.base.work import long_work
-from pages.base.work.compute_turns import TURNS
-from pages.core.stores import results
+from pages.base.work.compute_turns import LONG_FLOPS, TURNS
+from pages.core.stores import cache, results
 from pages.core.view import View
 from pages.texts.params import Params
 
@@ -38,6 +39,8 @@ class Subject:
     given: tuple[Any, Any] | None = None
     names: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    #: Whether the collection is the same for every visitor.
+    is_bundled: bool = False
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -48,34 +51,41 @@ class Subject:
     @property
     def why(self) -> ScoreExplanation:
         """The explanation, of which nothing but the score is computed yet."""
-        found = results.known("texts-why", self.key)
-        if found is None:
-            ranking = self.ranking
-            kind = "auto" if ranking is None else ranking.kind
-            model, inputs = self.model or self.view.loaded, self.given or (self.query, self.text)
-            with TURNS.turn():
-                found = scores.explain_score(
-                    model,
-                    *inputs,
-                    kind=kind,
-                    each_word=self.params.each_word,
-                    like=results.known("texts-like", self.view.model),  # most clicks keep the query
-                )
-            if ranking is not None and self.given is None and kind == "cosine" and len(ranking.scores) > 1:
-                found = replace(found, place=scores.place(found.score, ranking.random))  # drawn once for all texts
-            results.keep("texts-why", self.key, found)
-            results.keep("texts-like", self.view.model, found, most=1)
-        return found  # type: ignore[no-any-return]
+        return _at_once("texts-why", self.key, self._explained)
 
-    def worked(self, what: str, make: Callable[[], V], doing: str, *more: object, of_all: bool = False) -> V | None:
+    def _explained(self) -> ScoreExplanation:
+        ranking = self.ranking
+        kind = "auto" if ranking is None else ranking.kind
+        model, inputs = self.model or self.view.loaded, self.given or (self.query, self.text)
+        found = scores.explain_score(model, *inputs, kind=kind, each_word=self.params.each_word, runs=self.runs)
+        if ranking is not None and self.given is None and kind == "cosine" and len(ranking.scores) > 1:
+            found = replace(found, place=scores.place(found.score, ranking.random))  # drawn once for all texts
+        return found
+
+    @property
+    def runs(self) -> scores.BothRuns:
+        """What was run of the queries, in this session, and of the texts: of bundled ones, for all sessions."""
+        model = self.view.model
+        own = results.known("texts-runs", model)
+        if own is None:
+            own = results.keep("texts-runs", model, (scores.Runs(), scores.Runs()), most=1)
+        if self.is_bundled and self.place is not None:
+            return own[0], cache.computed(("texts-runs-bundled", model), scores.Runs)
+        return own  # type: ignore[no-any-return]
+
+    def worked(
+        self, what: str, make: Callable[[], V], doing: str, *more: object, of_all: bool = False, flops: float = inf
+    ) -> V | None:
         """A value that takes seconds, computed in one part; None while it is cancelled. of_all: whether it is the same
-        for every text that is selected."""
+        for every text that is selected; flops: of few, it does not wait for the long work of others."""
 
         def work() -> long_work.Work[V]:
             yield 0.0, doing
             return make()
 
         key = (self.view.model, self.query, _digest(self.ranking)) if of_all else self.key
+        if flops < LONG_FLOPS:
+            return _at_once(f"texts-{what}", (*key, *more), make)
         return results.of_work(f"texts-{what}", (*key, *more), work, label=doing, own=True)
 
     def of_query(self) -> texts.QueryWords | None:
@@ -83,7 +93,9 @@ class Subject:
         if self.ranking is None or self.ranking.kind != "cosine":
             return None
         model, ranking = self.view.loaded, self.ranking
-        return self.worked("query-words", lambda: texts.query_words(model, ranking), "Words of the query", of_all=True)
+        return self.worked(
+            "query-words", lambda: texts.query_words(model, ranking, self.runs), "Words of the query", of_all=True
+        )
 
 
 def ranking_of(view: View, collection: Collection, query: str) -> texts.Ranking | None:
@@ -96,13 +108,18 @@ def ranking_of(view: View, collection: Collection, query: str) -> texts.Ranking 
         return gradual.reported(parts, lambda done: (done / n_texts, f"Texts scored: {done:,} of {n_texts:,}"))
 
     if kind == "cosine" or n_texts <= AT_ONCE:
-        found = results.known("texts-ranking", key)
-        if found is None:
-            with TURNS.turn():
-                found = results.keep("texts-ranking", key, gradual.result(work()))
-        return found  # type: ignore[no-any-return]
+        return _at_once("texts-ranking", key, lambda: gradual.result(work()))
     ask = f"{n_texts:,} texts: for {kind}, {view.loaded.name} reads each of them with the query."
     return results.of_work("texts-ranking", key, work, label="Rank the texts", ask=ask, own=True)
+
+
+def _at_once(kind: str, what: Hashable, make: Callable[[], V]) -> V:
+    """A value of few operations, computed once for this session."""
+    found: V | None = results.known(kind, what)
+    if found is None:
+        with TURNS.turn():
+            found = results.keep(kind, what, make())
+    return found
 
 
 def _digest(ranking: texts.Ranking | None) -> str:

@@ -21,6 +21,7 @@ from encoder.inputs import digits, spoken_digits
 from encoder.measure import telling
 from encoder.model.classifier import ClassifierConfig
 from encoder.run import ModelSpec
+from encoder.scores.sides import Side
 from pages.base.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import cache, model_store
@@ -203,6 +204,29 @@ def test_many_texts_wait_for_a_click_and_stay_in_the_session(monkeypatch: pytest
     assert any("mine only" in button.label for button in app.button)
     assert not any("mine only" in str(key) for key in cache._STORE._entries)
     assert not any("mine only" in button.label for button in visit("texts").button)
+
+
+def test_the_first_lines_are_run_once_for_all_sessions_and_own_texts_by_each(monkeypatch: pytest.MonkeyPatch):
+    ran: list[str] = []
+    run = Side.outputs_of
+
+    def outputs_of(side: Side, kept: torch.Tensor):
+        ran.append(side.text)
+        return run(side, kept)
+
+    monkeypatch.setattr(Side, "outputs_of", outputs_of)
+    cache.forget_traces()
+    own = ("A kite flew over the hill.", "The soup is cold.")
+    found = []
+    for lines in (LINES, LINES, own, own):
+        ran.clear()
+        app = visit("texts", query=QUERY)
+        app.text_area(key="search:lines").set_value("\n".join(lines)).run()
+        assert_well(app)
+        found.append(set(ran) & set(lines))
+    assert found[0], "nothing was run"
+    assert not found[1]
+    assert found[2] == found[3] != set()
 
 
 def test_a_collection_of_another_model_is_refused(minilm: encoder.TextEncoder):

@@ -59,13 +59,14 @@ def test_another_text_of_the_same_query_runs_the_query_once(
     minilm: encoder.TextEncoder, monkeypatch: pytest.MonkeyPatch
 ):
     other = "A dog ran."
-    first, fresh = encoder.explain_score(minilm, A, B), encoder.explain_score(minilm, A, other).table()
+    runs = encoder.scores.Runs(), encoder.scores.Runs()
+    first, fresh = encoder.explain_score(minilm, A, B, runs=runs), encoder.explain_score(minilm, A, other).table()
     assert first.words_a
     monkeypatch.setattr(encoder.scores.sides.Side, "outputs_of", _only(other))
-    again = encoder.explain_score(minilm, A, other, like=first)
+    again = encoder.explain_score(minilm, A, other, runs=runs)
     assert again.source.sides[0] is first.source.sides[0]
     assert again.table()["effect"].tolist() == pytest.approx(fresh["effect"].tolist(), abs=1e-6)
-    assert encoder.explain_score(minilm, other, other, like=first).score == pytest.approx(1, abs=1e-6)
+    assert encoder.explain_score(minilm, other, other, runs=runs).score == pytest.approx(1, abs=1e-6)
 
 
 def _only(text: str):

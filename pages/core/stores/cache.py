@@ -199,10 +199,9 @@ def computed(what: Hashable, make: Callable[[], Any], *, heavy: bool = False) ->
 
     heavy: it takes as long as a forward pass and waits for one of their slots; `make` may then ask for no trace.
     """
-
-    if not heavy:
-        return _STORE.get(("computed", what), make, value_bytes)
-    with TURNS.turn(long=True):
+    if (known := known_computed(what)) is not None:
+        return known  # without a turn, for which others wait
+    with TURNS.turn(long=True) if heavy else nullcontext():
         return _STORE.get(("computed", what), make, value_bytes)
 
 
