@@ -2,8 +2,10 @@
 
 import contextlib
 import hashlib
+import json
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,21 @@ HERE = Path(__file__).parent
 # Every copy gets this time, as its name says its content. A browser keeps a file without cache headers for
 # a tenth of its age: for months, then.
 LONG_AGO = 1_577_836_800
+
+
+@dataclass(frozen=True)
+class File:
+    """What a browser fetches once: its name says its content. kind: its MIME type."""
+
+    name: str
+    content: Callable[[], bytes]
+    kind: str
+
+    @classmethod
+    def json(cls, name: str, value: object) -> "File":
+        """A value as a file, whose name begins with `name`."""
+        content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        return cls(f"{name}-{_digest(content)}.json", lambda: content, "application/json")
 
 
 def script(name: str) -> str:
@@ -100,8 +117,8 @@ def _static_folder() -> Path | None:
     return Path(get_app_static_dir(context.main_script_path))
 
 
-def plotly_js_url() -> str:
-    """The URL of plotly.js, gzipped; never a CDN, so it works in a classroom without internet.
+def address(file: File) -> str:
+    """The URL of a file that a script fetches when it needs it; "" outside a run.
 
     It is one of the app's static files. If those are switched off or the folder is read-only, Streamlit's media files
     serve it from memory. The URL is relative to the app's root, which only the browser knows (there may be a proxy).
@@ -111,6 +128,11 @@ def plotly_js_url() -> str:
     folder = _static_folder()
     if folder is not None:
         with contextlib.suppress(OSError, SaveError):
-            return f"app/static/{write_plotly(folder).name}"
+            return f"app/static/{_write(folder / file.name, file.content).name}"
     manager = Runtime.instance().media_file_mgr
-    return manager.add(plotly_js.compressed(), "application/gzip", coordinates="components.plotly").lstrip("/")
+    return manager.add(file.content(), file.kind, coordinates=f"components.{file.name}").lstrip("/")
+
+
+def plotly_js_url() -> str:
+    """The URL of plotly.js, gzipped; never a CDN, so it works in a classroom without internet."""
+    return address(File(_plotly_name(), plotly_js.compressed, "application/gzip"))
