@@ -6,9 +6,8 @@ window.__streamlit = {
 };
 
 // Shows the page when it has its heading, the names of the pages, and no widget or formula that is still being loaded:
-// until then it would move. At the latest after three seconds.
+// until then it would move. At the latest three seconds after its last change: a slow machine gets the time it needs.
 const LATEST_MS = 3000;
-const started = performance.now();
 const root = document.documentElement;
 const has = (selector) => document.querySelector(selector) !== null;
 
@@ -21,13 +20,19 @@ function isPlaced() {
   return hasEnded || (has(".stMain h1") && has(".enc-pages"));
 }
 
-function check() {
-  if (!isPlaced() && performance.now() - started < LATEST_MS) return;
+function show() {
   delete root.dataset.unplaced;
   watch.disconnect();
+  clearTimeout(latest);
+}
+
+function check() {
+  if (isPlaced()) return show();
+  clearTimeout(latest);
+  latest = setTimeout(show, LATEST_MS);
 }
 
 root.dataset.unplaced = "";
+let latest = setTimeout(show, LATEST_MS);
 const watch = new MutationObserver(check);
 watch.observe(document.body, { childList: true, subtree: true, attributeFilter: ["data-test-script-state"] });
-setTimeout(check, LATEST_MS);
