@@ -1,7 +1,6 @@
 """The components' own files, and Plotly's script for the browser."""
 
 import contextlib
-import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from encoder import disk
 from encoder.drawing import plotly_js
-from encoder.drawing.javascript import SHARED, joined
+from encoder.drawing.javascript import SHARED, joined, name_of
 from encoder.errors import SaveError
 
 HERE = Path(__file__).parent
@@ -39,7 +38,7 @@ class File:
     def json(cls, name: str, value: object) -> "File":
         """A value as a file, whose name begins with `name`."""
         content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-        return cls(f"{name}-{_digest(content)}.json", lambda: content, "application/json")
+        return cls(name_of(name, content, ".json"), lambda: content, "application/json")
 
 
 def script(name: str) -> str:
@@ -61,11 +60,7 @@ def script(name: str) -> str:
 def _write_script(folder: Path, name: str) -> Path:
     """A component's script as a file of the folder, named by its content."""
     content = joined(HERE / f"{name}.js").encode()
-    return _write(folder / f"{name}-{_digest(content)}.js", lambda: content)
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=8).hexdigest()
+    return _write(folder / name_of(name, content), lambda: content)
 
 
 def write_everything(folder: Path) -> list[Path]:
@@ -93,7 +88,7 @@ def write_plotly(folder: Path) -> Path:
 
 @cache  # for every plot of every run
 def _plotly_name() -> str:
-    return f"plotly-{_digest(plotly_js.compressed())}.min.js.gz"
+    return name_of("plotly", plotly_js.compressed(), ".min.js.gz")
 
 
 def _write(target: Path, content: Callable[[], bytes]) -> Path:

@@ -1,3 +1,5 @@
+import { fetchModule } from "../../components/module.js";
+
 // Where the server is. Streamlit's client would look below the page's own address first, and ask for settings that are
 // always the same, before it connects.
 window.__streamlit = {
@@ -36,3 +38,7 @@ root.dataset.unplaced = "";
 let latest = setTimeout(show, LATEST_MS);
 const watch = new MutationObserver(check);
 watch.observe(document.body, { childList: true, subtree: true, attributeFilter: ["data-test-script-state"] });
+
+// The scripts of the page's first components are on their way before Streamlit asks for them.
+document.querySelector("meta[name=encoderscope-scripts]")?.getAttribute("content").split(" ")
+  .forEach((path) => fetchModule(path).catch(() => {}));
