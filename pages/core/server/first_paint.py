@@ -22,7 +22,7 @@ SCRIPT = "{" + joined(Path(__file__).with_suffix(".js")) + "}" + reconnect.SCRIP
 #: What the frame listens to: the bar, keys, the history.
 FRAME = "{" + joined(PAGES / "core" / "frame" / "frame.js") + "}"
 #: Streamlit's names of the scripts of elements that most pages have.
-SCRIPTS = ("BidiComponent", "Button", "ButtonGroup", "Html", "PageLink", "Selectbox", "TextArea", "rehype-raw")
+SCRIPTS = ("BidiComponent", "Button", "ButtonGroup", "Html", "PageLink", "Selectbox", "TextArea")
 #: Components of every page, and of the first screen of those that most visitors open first; "" is the page at "/".
 COMPONENTS, OF_PAGE = ("find", "ask"), {"": ("model_picture",), "heads": ("head_grid", "plot")}
 #: What a script of Streamlit imports when it starts.
