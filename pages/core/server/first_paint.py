@@ -23,8 +23,10 @@ SCRIPT = "{" + joined(Path(__file__).with_suffix(".js")) + "}" + reconnect.SCRIP
 FRAME = "{" + joined(PAGES / "core" / "frame" / "frame.js") + "}"
 #: Streamlit's names of the scripts of elements that most pages have.
 SCRIPTS = ("BidiComponent", "Button", "ButtonGroup", "Html", "PageLink", "Selectbox", "TextArea")
-#: Components of every page, and of the first screen of those that most visitors open first; "" is the page at "/".
-COMPONENTS, OF_PAGE = ("find", "ask"), {"": ("model_picture",), "heads": ("head_grid", "plot")}
+#: Components of every page.
+COMPONENTS = ("find", "ask")
+#: Those of the first screen of the pages that most visitors open first; "" is the page at "/".
+OF_PAGE = {"": ("model_picture",), "heads": ("head_grid", "plot"), "pre_post": ("head_grid",)}
 #: What a script of Streamlit imports when it starts.
 _IMPORT = re.compile(rb"""(?:from|import)\s*["']\./([\w.-]+\.js)["']""")
 #: Headers by which a browser asks whether its copy is still valid, and what answers them: ours differs from the file.
