@@ -45,6 +45,8 @@ class Shown:
     #: The word that the mask replaces, and its number among the words of the sentence.
     hidden: str = ""
     word: int | None = None
+    #: The reader's model, where it predicts no words and these stand in.
+    instead_of: str = ""
 
     @property
     def text(self) -> str:
@@ -120,6 +122,8 @@ def show(view: View) -> None:
     """The page with this task: a word to hide, and the words that the models predict there."""
     own, view = view, of_text(view)
     chosen = with_edits(shown(view, state.read(Params)), own)
+    if own.loaded.mlm_head is None:
+        chosen = replace(chosen, instead_of=own.loaded.name)
     edited.mark(chosen.view(view))
     opening(f"Which words fit at **{plain(chosen.mask)}**, given the tokens on both sides?")
     with adjust.drawer("words"):
@@ -168,6 +172,8 @@ def predict(chosen: Shown, top: int, answer: DeltaGenerator) -> None:
         found = {name: prediction.predictions(run, top) for name, run in chosen.runs.items()}
         by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
         placements = {name: model_store.model(run.model).config.norm_placement for name, run in chosen.runs.items()}
+        if len(by_mask) > 1:  # which of them hides the word is not known
+            chosen = replace(chosen, hidden="")
         with answer:
             st.markdown(most_probable(by_mask[0], len(by_mask), chosen))
         draw(placements, by_mask, top, chosen)
@@ -213,20 +219,20 @@ def draw(placements: dict[str, str], by_mask: list[Predictions], top: int, chose
         if len(by_mask) > 1:
             position = next(iter(predictions.values())).position
             st.header(f"Mask {index + 1} (token {position})", anchor=False)
-        hidden = chosen.hidden if len(by_mask) == 1 else ""
-        bars(index, top, placements, predictions, hidden, fills=len(by_mask) == 1 and top <= FEW)
+        bars(index, top, placements, predictions, chosen, fills=len(by_mask) == 1 and top <= FEW)
         st.caption(" ".join(in_words(predictions, top)))
 
 
 def bars(
-    index: int, top: int, placements: dict[str, str], predictions: Predictions, hidden: str, *, fills: bool
+    index: int, top: int, placements: dict[str, str], predictions: Predictions, chosen: Shown, *, fills: bool
 ) -> None:
     """The most probable words at one mask, on the same scale for every model. fills: the window's room."""
     largest = max(entry.probabilities[0] for entry in predictions.values())
     for column, (name, entry) in zip(st.columns(len(predictions), gap="medium"), predictions.items(), strict=True):
-        placement, rank = placements[name], prediction.rank(entry, hidden) if hidden else None
+        placement, rank = placements[name], prediction.rank(entry, chosen.hidden) if chosen.hidden else None
+        instead = f", in place of {plain(chosen.instead_of)}" if chosen.instead_of else ""
         with column:
-            st.markdown(f"**{plain(name)}** ({PLACEMENT_NAMES[placement]})")
+            st.markdown(f"**{plain(name)}** ({PLACEMENT_NAMES[placement]}){instead}")
             plot(
                 word_bars(
                     [prediction.readable(token) for token in entry.tokens[:top]],
