@@ -61,6 +61,7 @@ class Find {
     if (header.path !== this.path) this.entries = null;
     this.path = header.path;
     this.opener = header.opener;
+    if (this.dialog.open && !this.entries) this.load(this.path);
     this.send = (value) => component.setTriggerValue("open", { ...value, id: eventId() });
   }
 

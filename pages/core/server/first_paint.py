@@ -63,11 +63,11 @@ def draw() -> None:
         st.html(f"<script>{FRAME}</script>", unsafe_allow_javascript=True)
 
 
-@lru_cache(maxsize=len(OF_PAGE) + 1)
-def fetched_first(page: str) -> list[str]:
-    """Names of the files with the scripts of a page's first components; pages/components/assets.py writes them."""
-    files = (PAGES / "components" / f"{name}.js" for name in (*OF_PAGE.get(page, ()), *COMPONENTS))
-    return [name_of(file.stem, joined(file).encode()) for file in files]
+@lru_cache(maxsize=None)  # of a few tuples: any other page has COMPONENTS only
+def files_of(components: tuple[str, ...]) -> list[str]:
+    """Names of the files with the scripts of components; pages/components/assets.py writes them."""
+    scripts = (PAGES / "components" / f"{name}.js" for name in components)
+    return [name_of(script.stem, joined(script).encode()) for script in scripts]
 
 
 class FirstPaint:
@@ -135,7 +135,8 @@ class FirstPaint:
         if self._static is None:
             return b""
         page = path.strip("/").removeprefix(self._base).strip("/")
-        there = [f"app/static/{name}" for name in fetched_first(page) if (self._static / name).is_file()]
+        names = files_of((*OF_PAGE.get(page, ()), *COMPONENTS))
+        there = [f"app/static/{name}" for name in names if (self._static / name).is_file()]
         return f'<meta name="encoderscope-scripts" content="{" ".join(there)}">'.encode() if there else b""
 
 
