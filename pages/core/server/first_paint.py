@@ -6,7 +6,7 @@ for the script of an element only when the first such element comes.
 
 import gzip
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import streamlit as st
@@ -63,7 +63,7 @@ def draw() -> None:
         st.html(f"<script>{FRAME}</script>", unsafe_allow_javascript=True)
 
 
-@lru_cache(maxsize=None)  # of a few tuples: any other page has COMPONENTS only
+@cache  # of a few tuples: any other page has COMPONENTS only
 def files_of(components: tuple[str, ...]) -> list[str]:
     """Names of the files with the scripts of components; pages/components/assets.py writes them."""
     scripts = (PAGES / "components" / f"{name}.js" for name in components)
