@@ -228,7 +228,7 @@ COMPONENTS: list[tuple[Callable[[], object], list[type]]] = [
         lambda: rooms.room_strip(ROOM, [{"name": "end", "label": "End"}], key="strip", on_event=nothing),
         [headers.StripHeader],
     ),
-    (lambda: find.find(list(finding._entries({})), key="find", on_open=nothing), [headers.FindHeader]),
+    (lambda: find.find(find.index(list(finding._entries({}))), key="find", on_open=nothing), [headers.FindHeader]),
 ]
 
 

@@ -1,5 +1,6 @@
 """JavaScript for a browser that cannot import files: several modules joined into one text."""
 
+import hashlib
 import re
 from pathlib import Path
 
@@ -8,6 +9,11 @@ SHARED = Path(__file__).parent
 IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]*\.js)";\n', re.MULTILINE)
 #: What only readers of the source need: indentation, and lines that hold nothing, a comment or a type.
 LAYOUT = re.compile(r"^\s*(?:(?://.*|/\*\*(?:(?!\*/)[\s\S])*\*/)\n\s*)+|^\s+", re.MULTILINE)
+
+
+def name_of(stem: str, content: bytes, suffix: str = ".js") -> str:
+    """A name that says the content of a file, so that a browser fetches it once."""
+    return f"{stem}-{hashlib.blake2b(content, digest_size=8).hexdigest()}{suffix}"
 
 
 def joined(script: Path) -> str:

@@ -54,8 +54,9 @@ def _door() -> None:
     except RoomError as error:
         say_error(error, st.info, icon=":material/block:")
         return
-    first, second = st.columns(2, gap="large")
     invited = bool(state.get(RoomParams.code))  # by a link or a QR code
+    with st.container(key="classroom-invited" if invited else "classroom-door"):
+        first, second = st.columns(2, gap="large")
     with second if invited else first, st.container(border=True, height="stretch"):
         _open("secondary" if invited else "primary")
     with first if invited else second, st.container(border=True, height="stretch"):
@@ -99,6 +100,7 @@ def _path() -> None:
 
 def _join(kind: Literal["primary", "secondary"]) -> None:
     st.header("Join a room", anchor=False)
+    st.markdown("The projector shows the code. Your screen then follows your teacher, and the questions come to it.")
     if _CODE not in st.session_state:
         st.session_state[_CODE] = state.get(RoomParams.code)
     st.text_input("Code", key=_CODE, placeholder="ACD 347", max_chars=12)

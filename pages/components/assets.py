@@ -1,9 +1,10 @@
 """The components' own files, and Plotly's script for the browser."""
 
 import contextlib
-import hashlib
+import json
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,28 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from encoder import disk
 from encoder.drawing import plotly_js
-from encoder.drawing.javascript import SHARED, joined
+from encoder.drawing.javascript import SHARED, joined, name_of
 from encoder.errors import SaveError
 
 HERE = Path(__file__).parent
 # Every copy gets this time, as its name says its content. A browser keeps a file without cache headers for
 # a tenth of its age: for months, then.
 LONG_AGO = 1_577_836_800
+
+
+@dataclass(frozen=True)
+class File:
+    """What a browser fetches once: its name says its content. kind: its MIME type."""
+
+    name: str
+    content: Callable[[], bytes]
+    kind: str
+
+    @classmethod
+    def json(cls, name: str, value: object) -> "File":
+        """A value as a file, whose name begins with `name`."""
+        content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        return cls(name_of(name, content, ".json"), lambda: content, "application/json")
 
 
 def script(name: str) -> str:
@@ -44,11 +60,7 @@ def script(name: str) -> str:
 def _write_script(folder: Path, name: str) -> Path:
     """A component's script as a file of the folder, named by its content."""
     content = joined(HERE / f"{name}.js").encode()
-    return _write(folder / f"{name}-{_digest(content)}.js", lambda: content)
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=8).hexdigest()
+    return _write(folder / name_of(name, content), lambda: content)
 
 
 def write_everything(folder: Path) -> list[Path]:
@@ -76,7 +88,7 @@ def write_plotly(folder: Path) -> Path:
 
 @cache  # for every plot of every run
 def _plotly_name() -> str:
-    return f"plotly-{_digest(plotly_js.compressed())}.min.js.gz"
+    return name_of("plotly", plotly_js.compressed(), ".min.js.gz")
 
 
 def _write(target: Path, content: Callable[[], bytes]) -> Path:
@@ -100,8 +112,8 @@ def _static_folder() -> Path | None:
     return Path(get_app_static_dir(context.main_script_path))
 
 
-def plotly_js_url() -> str:
-    """The URL of plotly.js, gzipped; never a CDN, so it works in a classroom without internet.
+def address(file: File) -> str:
+    """The URL of a file that a script fetches when it needs it; "" outside a run.
 
     It is one of the app's static files. If those are switched off or the folder is read-only, Streamlit's media files
     serve it from memory. The URL is relative to the app's root, which only the browser knows (there may be a proxy).
@@ -111,6 +123,11 @@ def plotly_js_url() -> str:
     folder = _static_folder()
     if folder is not None:
         with contextlib.suppress(OSError, SaveError):
-            return f"app/static/{write_plotly(folder).name}"
+            return f"app/static/{_write(folder / file.name, file.content).name}"
     manager = Runtime.instance().media_file_mgr
-    return manager.add(plotly_js.compressed(), "application/gzip", coordinates="components.plotly").lstrip("/")
+    return manager.add(file.content(), file.kind, coordinates=f"components.{file.name}").lstrip("/")
+
+
+def plotly_js_url() -> str:
+    """The URL of plotly.js, gzipped; never a CDN, so it works in a classroom without internet."""
+    return address(File(_plotly_name(), plotly_js.compressed, "application/gzip"))

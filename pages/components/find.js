@@ -2,6 +2,7 @@
 // question: a combobox with a list, by the pattern of the ARIA guide.
 import { make } from "../../encoder/drawing/drawing.js";
 import { eventId, unpack } from "../../encoder/drawing/shared.js";
+import { appUrl } from "./address.js";
 import { asking } from "./find_asking.js";
 import { openLater } from "./find_control.js";
 import { found, isQuestion, merged } from "./find_ranking.js";
@@ -15,6 +16,10 @@ class Find {
   /** @param {HTMLElement} parent */
   constructor(parent) {
     this.id = `enc-find-${++number}`;
+    /** @type {FindEntry[] | null} */
+    this.entries = null; // until the dialog is first opened
+    this.problem = "";
+    this.shown = [];
     this.field = make("input", {
       type: "text",
       role: "combobox",
@@ -53,8 +58,10 @@ class Find {
   update(component) {
     /** @type {Block<FindHeader>} */
     const { header } = unpack(component.data);
-    this.entries = header.entries;
+    if (header.path !== this.path) this.entries = null;
+    this.path = header.path;
     this.opener = header.opener;
+    if (this.dialog.open && !this.entries) this.load(this.path);
     this.send = (value) => component.setTriggerValue("open", { ...value, id: eventId() });
   }
 
@@ -64,6 +71,22 @@ class Find {
     this.onType();
     this.dialog.showModal();
     this.field.focus();
+    if (!this.entries) this.load(this.path);
+  }
+
+  // A first visit does not pay for what the search finds.
+  async load(path) {
+    this.problem = "";
+    this.show();
+    try {
+      const response = await fetch(appUrl(path), { cache: "force-cache" });
+      if (!response.ok) throw new Error(response.statusText);
+      const entries = await response.json();
+      if (path === this.path) this.entries = entries;
+    } catch {
+      this.problem = "The list did not load. Close the search and open it again.";
+    }
+    if (this.dialog.open) this.show();
   }
 
   onType() {
@@ -82,6 +105,10 @@ class Find {
   // What fits the words, and after the answer what is nearest in meaning.
   show() {
     const typed = this.field.value, { answer } = asking();
+    if (!this.entries) {
+      this.count.textContent = this.problem || "Loading …";
+      return;
+    }
     const isAnswered = answer?.typed === typed;
     this.shown = merged(found(this.entries, typed), isAnswered ? answer : null, this.entries, typed);
     this.list.replaceChildren(...this.shown.map((one, at) => this.item(one, at)));

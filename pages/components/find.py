@@ -1,7 +1,7 @@
 """`find`: a search over everything that can be opened, in a dialog; Ctrl K or a button of the class opens it.
 
-`ask` is its other half, a component without a picture: it sends a question and passes on its answer, so that the
-entries are not sent again.
+The browser fetches the entries when the dialog is first opened. `ask` is its other half, a component without a picture:
+it sends a question and passes on its answer.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,8 +17,13 @@ _render = assets.component("find")
 _render_ask = assets.component("ask")
 
 
-def find(entries: Sequence[FindEntry], *, key: str, on_open: Callable[[str, Mapping[str, str]], None]) -> None:
-    """Offer `entries`.
+def index(entries: Sequence[FindEntry]) -> assets.File:
+    """The file of `entries`."""
+    return assets.File.json("entries", list(entries))
+
+
+def find(entries: assets.File, *, key: str, on_open: Callable[[str, Mapping[str, str]], None]) -> None:
+    """Offer the entries of a file, made by `index`.
 
     The dialog adds heads such as “L3 H1”. on_open: gets page and values of the chosen entry before the page runs again;
     a browser may send any.
@@ -30,7 +35,7 @@ def find(entries: Sequence[FindEntry], *, key: str, on_open: Callable[[str, Mapp
         if isinstance(page, str) and isinstance(values, Mapping):
             on_open(page, {name: text for name, text in values.items() if isinstance(text, str)})
 
-    header: FindHeader = {"entries": list(entries), "opener": OPENER}
+    header: FindHeader = {"path": assets.address(entries), "opener": OPENER}
     _render(
         key=key,
         data=wire.pack(header, {}),

@@ -205,9 +205,9 @@ class AskHeader(TypedDict):
 
 
 class FindHeader(TypedDict):
-    """All that the search finds, and the class of the buttons that open it."""
+    """The address of all that the search finds (a list of FindEntry), and the class of the buttons that open it."""
 
-    entries: list[FindEntry]
+    path: str
     opener: str
 
 

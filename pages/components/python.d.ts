@@ -352,9 +352,9 @@ interface AskHeader {
   answer: FindAnswer | null;
 }
 
-/** All that the search finds, and the class of the buttons that open it. */
+/** The address of all that the search finds (a list of FindEntry), and the class of the buttons that open it. */
 interface FindHeader {
-  entries: Array<FindEntry>;
+  path: string;
   opener: string;
 }
 

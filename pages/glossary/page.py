@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from encoder.words.glossary import GROUPS
+from encoder.words.glossary import GROUPS, TERMS
 from encoder.words.references import REFERENCES
 from pages.core.frame.frame import heading, show
 from pages.core.widgets import glossary_panel
@@ -12,7 +12,9 @@ from pages.state import state
 
 def main() -> None:
     heading()
-    st.markdown("What do the words of these pages mean, and which works are they from?")
+    st.markdown(
+        f"{len(TERMS)} terms, each with the page that shows it, and the {len(REFERENCES)} works that pages name."
+    )
     if chosen := glossary_panel.find(state.newest(Params.term) or state.newest(Params.source), _choose):
         with st.container(border=True, key="term-selected"):
             glossary_panel.show(chosen)

@@ -71,8 +71,8 @@ def sides_of(view: View, specs: Mapping[str, ModelSpec]) -> Sides:
 
 def name(placement: str) -> None:
     """The placement with its sign and colour."""
-    sign = f'<span style="color:{PLACEMENT_COLOURS[placement]}">{SIGNS[placement]}</span>'
-    st.markdown(f"{sign} **{PLACEMENT_NAMES[placement]}**", unsafe_allow_html=True)
+    sign = f':color[{SIGNS[placement]}]{{foreground="{PLACEMENT_COLOURS[placement]}"}}'
+    st.markdown(f"{sign} **{PLACEMENT_NAMES[placement]}**")
 
 
 def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> None:

@@ -24,6 +24,8 @@ from pages.state import controlled, state
 
 #: More words than this are offered as a list, not as buttons. More masks than this are not drawn.
 MOST_BUTTONS, MOST_MASKS = 40, 8
+#: So many words of one mask are drawn as high as the window has room.
+FEW = 6
 
 #: Name of a model -> its prediction at one mask.
 Predictions = dict[str, MaskedPrediction]
@@ -43,6 +45,8 @@ class Shown:
     #: The word that the mask replaces, and its number among the words of the sentence.
     hidden: str = ""
     word: int | None = None
+    #: The reader's model, where it predicts no words and these stand in.
+    instead_of: str = ""
 
     @property
     def text(self) -> str:
@@ -118,6 +122,8 @@ def show(view: View) -> None:
     """The page with this task: a word to hide, and the words that the models predict there."""
     own, view = view, of_text(view)
     chosen = with_edits(shown(view, state.read(Params)), own)
+    if own.loaded.mlm_head is None:
+        chosen = replace(chosen, instead_of=own.loaded.name)
     edited.mark(chosen.view(view))
     opening(f"Which words fit at **{plain(chosen.mask)}**, given the tokens on both sides?")
     with adjust.drawer("words"):
@@ -131,10 +137,10 @@ def show(view: View) -> None:
         )
     answer = st.container(key="predict-answer")
     with st.container(key="masked-text"):
-        st.markdown(plain(chosen.text))
+        st.markdown(plain(chosen.text).replace(plain(chosen.mask), f"**{plain(chosen.mask)}**"))
     with st.container(key="controls-word", horizontal=True):
         choose_word(view, chosen)
-    predict(chosen, top, answer, "" if own.loaded.mlm_head is not None else own.loaded.name)
+    predict(chosen, top, answer)
     if own.loaded.mlm_head is None:
         st.caption(
             no_head(own),
@@ -160,17 +166,16 @@ def exported(of: View, top: int) -> Export:
     return Export(of, title(of, "Masked-word predictions"), frame, lines=lines)
 
 
-def predict(chosen: Shown, top: int, answer: DeltaGenerator, instead_of: str) -> None:
-    """The words at every mask, or what to do where there is none.
-
-    answer: the place of the line above the picture; instead_of: the model that predicts no words, "" for none.
-    """
+def predict(chosen: Shown, top: int, answer: DeltaGenerator) -> None:
+    """The words at every mask, or what to do where there is none. answer: the place of the line above the picture."""
     with errors_said(st.info, icon=":material/edit:"):
         found = {name: prediction.predictions(run, top) for name, run in chosen.runs.items()}
         by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
         placements = {name: model_store.model(run.model).config.norm_placement for name, run in chosen.runs.items()}
+        if len(by_mask) > 1:  # which of them hides the word is not known
+            chosen = replace(chosen, hidden="")
         with answer:
-            st.markdown(most_probable(by_mask[0], len(by_mask), instead_of))
+            st.markdown(most_probable(by_mask[0], len(by_mask), chosen))
         draw(placements, by_mask, top, chosen)
 
 
@@ -182,7 +187,10 @@ def no_head(view: View) -> str:
         why = "it was trained for another task"
     else:
         why = "it was trained for another task, or its checkpoint lacks the head"
-    return f"You see the twins: {plain(view.loaded.name)} has no masked-word head ({why})."
+    return (
+        f"You see the twins: {plain(view.loaded.name)} has no masked-word head ({why}). These are two small "
+        "encoders that were trained alike: twin-pre with pre-norm, twin-post with post-norm."
+    )
 
 
 def choose_word(view: View, chosen: Shown) -> None:
@@ -211,18 +219,20 @@ def draw(placements: dict[str, str], by_mask: list[Predictions], top: int, chose
         if len(by_mask) > 1:
             position = next(iter(predictions.values())).position
             st.header(f"Mask {index + 1} (token {position})", anchor=False)
-        hidden = chosen.hidden if len(by_mask) == 1 else ""
-        bars(index, top, placements, predictions, hidden)
-        st.caption(" ".join([*in_words(predictions, top), *rank_in_words(predictions, hidden)]))
+        bars(index, top, placements, predictions, chosen, fills=len(by_mask) == 1 and top <= FEW)
+        st.caption(" ".join(in_words(predictions, top)))
 
 
-def bars(index: int, top: int, placements: dict[str, str], predictions: Predictions, hidden: str) -> None:
-    """The most probable words at one mask, on the same scale for every model."""
+def bars(
+    index: int, top: int, placements: dict[str, str], predictions: Predictions, chosen: Shown, *, fills: bool
+) -> None:
+    """The most probable words at one mask, on the same scale for every model. fills: the window's room."""
     largest = max(entry.probabilities[0] for entry in predictions.values())
     for column, (name, entry) in zip(st.columns(len(predictions), gap="medium"), predictions.items(), strict=True):
-        placement, rank = placements[name], prediction.rank(entry, hidden) if hidden else None
+        placement, rank = placements[name], prediction.rank(entry, chosen.hidden) if chosen.hidden else None
+        instead = f", in place of {plain(chosen.instead_of)}" if chosen.instead_of else ""
         with column:
-            st.markdown(f"**{plain(name)}** ({PLACEMENT_NAMES[placement]})")
+            st.markdown(f"**{plain(name)}** ({PLACEMENT_NAMES[placement]}){instead}")
             plot(
                 word_bars(
                     [prediction.readable(token) for token in entry.tokens[:top]],
@@ -233,20 +243,21 @@ def bars(index: int, top: int, placements: dict[str, str], predictions: Predicti
                 ),
                 key=f"words-{name}-{index}",
                 height=70 + 30 * top,
+                fill=fills,
                 mode_bar=False,
                 alt=f"The {top} most probable words at token {entry.position} in {name}, with their probabilities.",
             )
 
 
-def most_probable(predictions: Predictions, n_masks: int, instead_of: str = "") -> str:
-    """The most probable word of each model at the first mask, in Markdown. instead_of: as in `predict`."""
+def most_probable(predictions: Predictions, n_masks: int, chosen: Shown) -> str:
+    """The most probable word of each model at the first mask, next to the hidden one, in Markdown."""
     said = [
         f"**{plain(prediction.readable(entry.tokens[0]))}** {entry.probabilities[0]:.3f}"
         + (f" ({name})" if len(predictions) > 1 else "")
         for name, entry in predictions.items()
     ]
-    twins = f"{plain(instead_of)} predicts no words. These are the twins’. " if instead_of else ""
-    return f"{twins}Most probable{' at the first mask' if n_masks > 1 else ''}: {', '.join(said)}."
+    place = "the first mask" if n_masks > 1 else plain(chosen.mask)
+    return " ".join([f"Most probable at {place}: {', '.join(said)}.", *rank_in_words(predictions, chosen.hidden)])
 
 
 def in_words(predictions: Predictions, top: int) -> list[str]:
@@ -262,12 +273,12 @@ def in_words(predictions: Predictions, top: int) -> list[str]:
 
 
 def rank_in_words(predictions: Predictions, hidden: str) -> list[str]:
-    """Rank and probability of the hidden word."""
+    """Probability and rank of the hidden word."""
     if not hidden:
         return []
-    ranks = {name: prediction.rank(entry, hidden) for name, entry in predictions.items()}
-    listed = [f"rank {rank[0]:,}, probability {rank[1]:.4f} in {name}" for name, rank in ranks.items() if rank]
-    word = f"Hidden word “{plain(hidden)}”:"
+    ranks = [prediction.rank(entry, hidden) for entry in predictions.values()]
+    listed = [f"{rank[1]:.3f} (rank {rank[0]:,})" for rank in ranks if rank]
+    word = f"Your “{plain(hidden)}”:"
     if not listed:
         return [f"{word} no rank, as it is not a single entry of the vocabulary."]
-    return [f"{word} {'; '.join(listed)}."]
+    return [f"{word} {', '.join(listed)}."]

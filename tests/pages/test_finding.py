@@ -29,7 +29,8 @@ from tests.test_components import unpack
 
 def entries(app) -> list[dict]:
     [found] = [one.proto for one in app.get("bidi_component") if one.proto.component_name == "encoderscope_find"]
-    return unpack(found.bytes)[0]["entries"]
+    path = Path(unpack(found.bytes)[0]["path"])
+    return json.loads((ROOT / "static" / path.name).read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,11 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pages.components import assets
 from pages.core.server import first_paint
 from pages.core.server.first_paint import FirstPaint
 from tests.conftest import ROOT
@@ -37,7 +39,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def answered(folder: Path, content: str, kind: str = "text/html; charset=utf-8") -> tuple[dict[str, str], bytes, list]:
+def answered(
+    folder: Path, content: str, kind: str = "text/html; charset=utf-8", path: str = "/heads", **more: Any
+) -> tuple[dict[str, str], bytes, list]:
     """Headers and body that arrive of what the app behind answers, and the names of the headers that it gets."""
     asked, sent = [], []
 
@@ -55,8 +59,8 @@ def answered(folder: Path, content: str, kind: str = "text/html; charset=utf-8")
         return {"type": "http.request"}
 
     headers = [(b"accept", b"text/html,*/*"), (b"if-none-match", b'"old"')]
-    scope = {"type": "http", "method": "GET", "path": "/heads", "headers": headers}
-    asyncio.run(FirstPaint(behind, folder)(scope, receive, send))
+    scope = {"type": "http", "method": "GET", "path": path, "headers": headers}
+    asyncio.run(FirstPaint(behind, folder, **more)(scope, receive, send))
     found = {key.decode(): value.decode() for key, value in sent[0]["headers"]}
     return found, b"".join(message["body"] for message in sent[1:]), asked
 
@@ -72,6 +76,19 @@ def test_the_page_has_the_style_and_what_scripts_import(folder: Path):
     assert page.count("index.1.js") == 1
     assert "later.5.js" not in page
     assert page.index('<div id="root">') < page.index(".enc-pages")  # a later style wins over Streamlit's own
+    assert ".st-key-ask" in page  # until its script is there, Streamlit draws a grey bar in its place
+
+
+@pytest.mark.parametrize(("path", "drawing"), [("/lab/", "model_picture"), ("/lab/heads", "head_grid"), ("/lab/x", "")])
+def test_the_page_names_the_scripts_of_its_first_components(folder: Path, path: str, drawing: str):
+    wanted = {"find", "ask", *filter(None, [drawing])}
+    written = {
+        name: assets._write_script(folder / "own", name).name for name in ("find", "ask", "model_picture", "head_grid")
+    }
+    for base_url, static in (("lab", folder / "own"), ("/lab/", folder / "own"), ("lab", folder), ("lab", None)):
+        page = answered(folder, PAGE, path=path, base_url=base_url, static=static)[1].decode()
+        named = {name for name, file in written.items() if f"app/static/{file}" in page}
+        assert named == (wanted if static == folder / "own" else set())
 
 
 @pytest.mark.parametrize(

@@ -91,13 +91,13 @@ def test_a_word_is_hidden_on_this_page_alone(model: str) -> None:
     assert words(app).options == ["The", "cat", "sat", "on", "the", "mat", "."]
     assert words(app).value is not None, "the page opens with a word of the reader's sentence"
     words(app).set_value(1).run()
-    assert "The [MASK] sat on the mat." in written(app)
+    assert "The **[MASK]** sat on the mat." in written(app)
     twin = encoder.load("twin-pre", device="cpu")
     entry = twin.predict_masked(twin.trace("The [MASK] sat on the mat."), 8_000)[0]
     rank = entry.tokens.index("cat")
-    assert f"rank {rank + 1:,}, probability {entry.probabilities[rank]:.4f} in twin-pre" in written(app)
+    assert f"{entry.probabilities[rank]:.3f} (rank {rank + 1:,})" in written(app)
     words(app).set_value(5).run()  # "mat": the cat comes back
-    assert "The cat sat on the [MASK]." in written(app)
+    assert "The cat sat on the **[MASK]**." in written(app)
     assert app.query_params["hidden_word"] == "5"
     assert app.query_params["text"] == TEXT
 

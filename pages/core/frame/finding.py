@@ -12,7 +12,7 @@ import yaml
 
 from encoder.checkpoints import BUNDLED
 from encoder.words.glossary import TERMS
-from pages.components.find import ask, find
+from pages.components.find import ask, find, index
 from pages.components.headers import FindEntry
 from pages.core.frame import companions, meaning
 from pages.core.frame.navigation import Page
@@ -33,7 +33,7 @@ _QUESTION = "_find_question"
 
 def draw(groups: Mapping[str, Iterable[Page]], here: str) -> None:
     """Draw the search, closed. groups: the pages of the bar; here: the folder of the open page."""
-    find(_entries_of(groups), key="find", on_open=_open)
+    find(cache.computed((*_version(), "file"), lambda: index(_entries_of(groups))), key="find", on_open=_open)
     _answers(groups, here)
 
 
@@ -49,7 +49,7 @@ def _ask(question: str) -> None:
     st.session_state[_QUESTION] = question
 
 
-def _version() -> Hashable:
+def _version() -> tuple[Hashable, ...]:
     """What may change the entries while the server runs."""
     return ("find", len(state.params), *(one.version() for one in companions.companions()))
 

@@ -78,6 +78,8 @@ def _value(text: str) -> Any:
 
 def own_middleware(app: ASGIApp) -> ASGIApp:
     """What surrounds Streamlit's server: the guard, then what needs no session. Called when the options are read."""
+    from streamlit.file_util import get_app_static_dir
+
     from pages.base.work.whole_callbacks import Waiting
     from pages.core.frame.companions import companions
     from pages.core.server import first_paint
@@ -94,7 +96,8 @@ def own_middleware(app: ASGIApp) -> ASGIApp:
     if (folder / "index.html").is_file():
         # Every script inside a page, as it is there: the browser runs no other.
         scripts += inline_scripts((folder / "index.html").read_text(encoding="utf-8"))
-        app = first_paint.FirstPaint(app, folder)
+        static = Path(get_app_static_dir(sys.argv[0])) if st.get_option("server.enableStaticServing") else None
+        app = first_paint.FirstPaint(app, folder, base_url, static)
     app = Reconnected(Waiting(app))
     app = Uploads(app, kept_by_streamlit, base_url)
     for companion in companions():

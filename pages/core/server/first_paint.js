@@ -1,3 +1,5 @@
+import { fetchModule } from "../../components/module.js";
+
 // Where the server is. Streamlit's client would look below the page's own address first, and ask for settings that are
 // always the same, before it connects.
 window.__streamlit = {
@@ -6,9 +8,8 @@ window.__streamlit = {
 };
 
 // Shows the page when it has its heading, the names of the pages, and no widget or formula that is still being loaded:
-// until then it would move. At the latest after three seconds.
+// until then it would move. At the latest three seconds after its last change: a slow machine gets the time it needs.
 const LATEST_MS = 3000;
-const started = performance.now();
 const root = document.documentElement;
 const has = (selector) => document.querySelector(selector) !== null;
 
@@ -21,13 +22,23 @@ function isPlaced() {
   return hasEnded || (has(".stMain h1") && has(".enc-pages"));
 }
 
-function check() {
-  if (!isPlaced() && performance.now() - started < LATEST_MS) return;
+function show() {
   delete root.dataset.unplaced;
   watch.disconnect();
+  clearTimeout(latest);
+}
+
+function check() {
+  if (isPlaced()) return show();
+  clearTimeout(latest);
+  latest = setTimeout(show, LATEST_MS);
 }
 
 root.dataset.unplaced = "";
+let latest = setTimeout(show, LATEST_MS);
 const watch = new MutationObserver(check);
 watch.observe(document.body, { childList: true, subtree: true, attributeFilter: ["data-test-script-state"] });
-setTimeout(check, LATEST_MS);
+
+// The scripts of the page's first components are on their way before Streamlit asks for them.
+document.querySelector("meta[name=encoderscope-scripts]")?.getAttribute("content").split(" ")
+  .forEach((path) => fetchModule(path).catch(() => {}));

@@ -6,23 +6,27 @@ for the script of an element only when the first such element comes.
 
 import gzip
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from encoder.drawing.javascript import joined
+from encoder.drawing.javascript import joined, name_of
 from pages.core.server import reconnect
 
 PAGES = Path(__file__).resolve().parents[2]
 #: In a block, so that its names are its own.
-SCRIPT = "{" + Path(__file__).with_suffix(".js").read_text(encoding="utf-8") + "}" + reconnect.SCRIPT
+SCRIPT = "{" + joined(Path(__file__).with_suffix(".js")) + "}" + reconnect.SCRIPT
 #: What the frame listens to: the bar, keys, the history.
 FRAME = "{" + joined(PAGES / "core" / "frame" / "frame.js") + "}"
 #: Streamlit's names of the scripts of elements that most pages have.
-SCRIPTS = ("BidiComponent", "Button", "ButtonGroup", "Html", "PageLink", "Selectbox", "TextArea", "rehype-raw")
+SCRIPTS = ("BidiComponent", "Button", "ButtonGroup", "Html", "PageLink", "Selectbox", "TextArea")
+#: Components of every page.
+COMPONENTS = ("find", "ask")
+#: Those of the first screen of the pages that most visitors open first; "" is the page at "/".
+OF_PAGE = {"": ("model_picture",), "heads": ("head_grid", "plot"), "pre_post": ("head_grid",)}
 #: What a script of Streamlit imports when it starts.
 _IMPORT = re.compile(rb"""(?:from|import)\s*["']\./([\w.-]+\.js)["']""")
 #: Headers by which a browser asks whether its copy is still valid, and what answers them: ours differs from the file.
@@ -59,14 +63,26 @@ def draw() -> None:
         st.html(f"<script>{FRAME}</script>", unsafe_allow_javascript=True)
 
 
+@cache  # of a few tuples: any other page has COMPONENTS only
+def files_of(components: tuple[str, ...]) -> list[str]:
+    """Names of the files with the scripts of components; pages/components/assets.py writes them."""
+    scripts = (PAGES / "components" / f"{name}.js" for name in components)
+    return [name_of(script.stem, joined(script).encode()) for script in scripts]
+
+
 class FirstPaint:
-    """ASGI middleware: puts style and scripts into Streamlit's HTML page. folder: the one that has it."""
+    """ASGI middleware: puts style and scripts into Streamlit's HTML page.
+
+    folder: the one that has it; base_url: the path that the app lies under; static: the app's own folder of files, None
+    if they are not served.
+    """
 
     is_there = False
 
-    def __init__(self, app: ASGIApp, folder: Path) -> None:
+    def __init__(self, app: ASGIApp, folder: Path, base_url: str = "", static: Path | None = None) -> None:
         FirstPaint.is_there = True
         self._app = app
+        self._base, self._static = base_url.strip("/"), static
         page = (folder / "index.html").read_text(encoding="utf-8")
         links = (
             f'<link rel="modulepreload" crossorigin href="./static/js/{name}">'
@@ -94,14 +110,14 @@ class FirstPaint:
             else:
                 body += message.get("body", b"")
                 if not message.get("more_body", False):
-                    await self._send(start, body, send, compresses)
+                    await self._send(start, body, send, compresses, scope["path"])
 
         await self._app(scope, receive, collect)
 
-    async def _send(self, start: Message, body: bytes, send: Send, compresses: bool) -> None:
+    async def _send(self, start: Message, body: bytes, send: Send, compresses: bool, path: str) -> None:
         headers = MutableHeaders(raw=start["headers"])
         if _ROOT in body:
-            body = body.replace(b"</head>", self._preload + b"</head>", 1)
+            body = body.replace(b"</head>", self._preload + self._scripts_of(path) + b"</head>", 1)
             own = f"<style>{style()}</style><script>{SCRIPT}</script><script>{FRAME}</script>"
             body = body.replace(_ROOT, _ROOT + own.encode(), 1)
             for name in _TELLS:
@@ -114,8 +130,17 @@ class FirstPaint:
         await send(start)
         await send({"type": "http.response.body", "body": body})
 
+    def _scripts_of(self, path: str) -> bytes:
+        """Names for first_paint.js what it fetches at once; nothing before the first run of the app wrote it."""
+        if self._static is None:
+            return b""
+        page = path.strip("/").removeprefix(self._base).strip("/")
+        names = files_of((*OF_PAGE.get(page, ()), *COMPONENTS))
+        there = [f"app/static/{name}" for name in names if (self._static / name).is_file()]
+        return f'<meta name="encoderscope-scripts" content="{" ".join(there)}">'.encode() if there else b""
 
-@lru_cache(maxsize=2)
+
+@lru_cache(maxsize=8)
 def _gzip(body: bytes) -> bytes:
     """A page compressed; every visitor gets the same one."""
     return gzip.compress(body, mtime=0)
