@@ -1,7 +1,7 @@
 // A dialog that finds pages, controls, terms, lessons, settings, documents and heads, by words and by the meaning of a
 // question: a combobox with a list, by the pattern of the ARIA guide.
 import { make } from "../../encoder/drawing/drawing.js";
-import { eventId, unpack } from "../../encoder/drawing/shared.js";
+import { eventId, sameBytes, unpack } from "../../encoder/drawing/shared.js";
 import { asking } from "./find_asking.js";
 import { openLater } from "./find_control.js";
 import { found, isQuestion, merged } from "./find_ranking.js";
@@ -9,6 +9,9 @@ import { mounted } from "./mounted.js";
 
 const PAUSE = 250; // milliseconds after the last key until a question is sent
 const LEAST = 0.15; // of the largest shade: a fainter one is left out
+// Each run and each page sends the same entries, which are hundreds: they are read once.
+/** @type {{ data: Component["data"] | null, header: FindHeader | null }} */
+const sent = { data: null, header: null };
 let number = 0;
 
 class Find {
@@ -51,10 +54,12 @@ class Find {
 
   /** @param {Component} component */
   update(component) {
-    /** @type {Block<FindHeader>} */
-    const { header } = unpack(component.data);
-    this.entries = header.entries;
-    this.opener = header.opener;
+    if (!sameBytes(component.data, sent.data)) {
+      sent.data = component.data;
+      sent.header = unpack(component.data).header;
+    }
+    this.entries = sent.header.entries;
+    this.opener = sent.header.opener;
     this.send = (value) => component.setTriggerValue("open", { ...value, id: eventId() });
   }
 

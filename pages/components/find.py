@@ -17,8 +17,14 @@ _render = assets.component("find")
 _render_ask = assets.component("ask")
 
 
-def find(entries: Sequence[FindEntry], *, key: str, on_open: Callable[[str, Mapping[str, str]], None]) -> None:
-    """Offer `entries`.
+def packed(entries: Sequence[FindEntry]) -> bytes:
+    """What `find` sends: the same for all visitors, so it is made once."""
+    header: FindHeader = {"entries": list(entries), "opener": OPENER}
+    return wire.pack(header, {})
+
+
+def find(entries: bytes, *, key: str, on_open: Callable[[str, Mapping[str, str]], None]) -> None:
+    """Offer the entries, as `packed` gives them.
 
     The dialog adds heads such as “L3 H1”. on_open: gets page and values of the chosen entry before the page runs again;
     a browser may send any.
@@ -30,12 +36,7 @@ def find(entries: Sequence[FindEntry], *, key: str, on_open: Callable[[str, Mapp
         if isinstance(page, str) and isinstance(values, Mapping):
             on_open(page, {name: text for name, text in values.items() if isinstance(text, str)})
 
-    header: FindHeader = {"entries": list(entries), "opener": OPENER}
-    _render(
-        key=key,
-        data=wire.pack(header, {}),
-        on_open_change=opened,
-    )
+    _render(key=key, data=entries, on_open_change=opened)
 
 
 def ask(answer: FindAnswer | None, *, here: str, key: str, on_ask: Callable[[str], None]) -> None:

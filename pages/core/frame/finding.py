@@ -12,7 +12,7 @@ import yaml
 
 from encoder.checkpoints import BUNDLED
 from encoder.words.glossary import TERMS
-from pages.components.find import ask, find
+from pages.components.find import ask, find, packed
 from pages.components.headers import FindEntry
 from pages.core.frame import companions, meaning
 from pages.core.frame.navigation import Page
@@ -33,7 +33,8 @@ _QUESTION = "_find_question"
 
 def draw(groups: Mapping[str, Iterable[Page]], here: str) -> None:
     """Draw the search, closed. groups: the pages of the bar; here: the folder of the open page."""
-    find(_entries_of(groups), key="find", on_open=_open)
+    sent = cache.computed(("sent", _version()), lambda: packed(_entries_of(groups)))
+    find(sent, key="find", on_open=_open)
     _answers(groups, here)
 
 
