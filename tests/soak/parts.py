@@ -15,7 +15,9 @@ from tests.conftest import ROOT
 
 KIND = ROOT / "pages" / "core" / "server" / "message_kind.js"
 #: Before the scripts of each page: what it hears and asks, with its time in milliseconds since 1970.
-NOTES = f"{{{joined(KIND)}" + """
+NOTES = (
+    f"{{{joined(KIND)}"
+    + """
   const notes = globalThis.__notes = [];
   const note = (what) => void notes.push([Date.now(), what]);
   const [Events, Socket] = [EventSource, WebSocket];
@@ -44,6 +46,7 @@ NOTES = f"{{{joined(KIND)}" + """
     }
   };
 }"""
+)
 #: The parts, in their order: each is the time since the one before, the first since the click.
 NAMES = ("news", "asks", "begins", "ends", "shown")
 
