@@ -218,7 +218,10 @@ class Trainer(Person):
             await asyncio.sleep(0.5)
         seconds = await self.visitor.reloads()
         self.soak.note("a reload", seconds, self.visitor.silence)
-        _, found = await self.visitor.fetch(f"live/training/{self.visitor.values['training_run']}?{UNSEEN}")
+        try:
+            _, found = await self.visitor.fetch(f"live/training/{self.visitor.values['training_run']}?{UNSEEN}")
+        except OSError:
+            return
         if found is None and self.soak.kills == kills:
             self.soak.lose("a training is gone after a reload")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import re
 import time
@@ -153,7 +154,10 @@ class Visitor(Session):
             pass
 
     async def fetch(self, path: str) -> tuple[Run, dict[str, Any] | None]:
-        """What a component asks the server for: the block's header; None for an address that the server lost."""
+        """What a component asks the server for: the block's header; None for an address that the server lost.
+
+        Raises OSError if the process ends before or within its answer.
+        """
 
         def ask() -> tuple[Run, dict[str, Any] | None]:
             began = time.perf_counter()
@@ -165,6 +169,8 @@ class Visitor(Session):
                 if error.code != 404:
                     raise
                 block = b""
+            except http.client.HTTPException as error:
+                raise ConnectionError("the answer ended in its middle") from error
             return Run(time.perf_counter() - began, len(block)), header(block) if block else None
 
         return await asyncio.to_thread(ask)
