@@ -84,7 +84,7 @@ def _files() -> list[Path]:
 def _read(path: Path) -> Lesson | Broken:
     try:
         return _kept(path, path.stat().st_mtime_ns)
-    except OSError as error:  # not kept: who may read a file is no change of the file
+    except OSError as error:  # not kept: permissions change and the file does not
         return Broken(path.name, str(error))
 
 
