@@ -20,6 +20,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
+#: The end of a run that another one follows.
+EARLY = ForwardMsg.FINISHED_EARLY_FOR_RERUN
 #: The frontend forgets a cached message after this many runs without it.
 KEPT_RUNS = 3
 #: The longest run, usually.
@@ -186,8 +188,11 @@ class Session:
         return Run(time.perf_counter() - began, received)
 
     async def _hear(self) -> int:
-        """Read up to the end of a run; returns the bytes. Raises as `_send`."""
-        received = 0
+        """Read up to the end of a run; returns the bytes. Raises as `_send`.
+
+        What is still to be read of a run before it, which was left early, is not its end.
+        """
+        received, has_begun = 0, False
         async with asyncio.timeout(self.run_seconds):
             while True:
                 frame = await self.socket.recv()
@@ -199,11 +204,12 @@ class Session:
                     self.known[answer.ref_hash] = self.runs
                 elif answer.metadata.cacheable:
                     self.known[answer.hash] = self.runs
+                has_begun = has_begun or kind == "new_session"
                 if kind == "page_info_changed":
                     self.query = answer.page_info_changed.query_string
                 elif kind == "delta" and answer.delta.new_element.WhichOneof("type") == "exception":
                     raise RuntimeError(f"an exception on the page: {answer.delta.new_element.exception.message}")
-                elif kind == "script_finished" and answer.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+                elif kind == "script_finished" and has_begun and answer.script_finished != EARLY:
                     break
         self.known = {name: run for name, run in self.known.items() if run > self.runs - KEPT_RUNS}
         return received

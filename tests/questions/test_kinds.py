@@ -17,6 +17,7 @@ from pages.teaching.lessons import library
 from pages.teaching.questions import KINDS, QUANTITIES, Look, Question, QuestionError, read_answer, read_question
 from pages.teaching.questions.kinds import NumberQuestion
 from pages.teaching.questions.open_kinds import ConceptQuestion
+from pages.teaching.questions.quantities import Quantity
 
 TEXT = "The animal didn't cross the street because it was too tired."
 OTHER = "She sat on the bank of the river."
@@ -35,6 +36,28 @@ def trace() -> encoder.Trace:
 def graded(question: Question, answer: Any, look: Look) -> tuple[float, bool]:
     grade = question.grade(read_answer(question, json.dumps(answer), look), look)
     return grade.score, grade.right
+
+
+def test_a_number_is_computed_once_for_all_screens(look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, int]] = []
+
+    def counted(look: Look, times: float) -> float:
+        asked.append((look.run.text, look.layer))
+        return times * (1 + look.layer)
+
+    monkeypatch.setitem(QUANTITIES, "counted", Quantity("counted", counted, "", True))
+    items = {str(layer): {"counted": {"times": 2, "layer": layer}} for layer in range(3)}
+    question = read_question({"kind": "order", "ask": "?", "items": items})
+    for answer in (["2", "1", "0"], ["0", "1", "2"]) * 5:
+        assert graded(question, answer, look)[1] == (answer[0] == "2")
+    assert sorted(asked) == [(TEXT, 0), (TEXT, 1), (TEXT, 2)]
+    assert graded(question, ["2", "1", "0"], look.about(OTHER))[1]
+    assert len(asked) == 6
+    in_layer = read_question({"kind": "head", "ask": "?", "quantity": {"counted": {"times": 3}}, "layer": 1})
+    assert len(in_layer.truth(look).value) == 12
+    assert len(asked) == 18
+    assert graded(in_layer, [1, 5], look)[1]
+    assert len(asked) == 18
 
 
 def test_which_token(look: Look, trace: encoder.Trace) -> None:

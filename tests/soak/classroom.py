@@ -83,6 +83,20 @@ COUNTED = """([screen, count]) => {
   return found && Number(found[1]) >= count && Date.now();
 }"""
 
+#: What a screen that stays behind knows, for whoever looks for the cause.
+KNOWS = """() => {
+  const app = document.querySelector('[data-testid="stApp"]')?.dataset ?? {};
+  const asked = globalThis.__encoderscopeAsked?.();
+  return JSON.stringify({
+    script: app.testScriptState, connection: app.testConnectionState, classes: document.documentElement.className,
+    version: document.querySelector(".enc-room")?.dataset.version, heard: globalThis.__encoderscopeRoom?.heard,
+    asked: asked && Date.now() - asked,
+    fields: [...document.querySelectorAll("input, textarea")].map((one) => one.value),
+    notes: globalThis.__notes.slice(-12).map(([at, what]) => `${what} ${Date.now() - at}`),
+    text: document.querySelector(".stMain")?.innerText.slice(0, 400),
+  });
+}"""
+
 
 @dataclass(frozen=True)
 class Change:
@@ -200,7 +214,7 @@ class Classroom:
             kind = name.partition(" ")[0]
             said = [kind, vars(change)]
             if (shown := await self._when(page, SHOWN, said)) is None:
-                self.lost.append(f"{change.kind} {change.step} “{change.title}” is not on {name}")
+                await self._lose(f"{change.kind} {change.step} “{change.title}” is not on {name}", page)
                 return False
             what = f"a {change.kind}"
             if self._note(what, kind, clicked, shown):
@@ -219,6 +233,11 @@ class Classroom:
             return await (await page.wait_for_function(condition, arg=argument, polling=LOOK)).json_value()
         except Late:
             return None
+
+    async def _lose(self, what: str, page: Page) -> None:
+        """Something is not on a screen; says what the screen knows."""
+        ago = time.time() - self._killed_at
+        self.lost.append(f"{what}; {ago:.0f} s after the last kill. It knows: {await page.evaluate(KNOWS)}")
 
     def _note(self, what: str, screen: str, clicked: float, shown: float) -> bool:
         """Count a wait; returns whether nothing was killed in it."""
@@ -241,7 +260,9 @@ class Classroom:
         }
         given = await asyncio.gather(*(self._answer(page, question) for page in phones), return_exceptions=True)
         clicked = sorted(one for one in given if not isinstance(one, BaseException))
-        self.lost += [f"a phone cannot answer “{question.ask}”: {one}" for one in given if isinstance(one, Exception)]
+        for page, one in zip(phones, given, strict=True):
+            if isinstance(one, Exception):
+                await self._lose(f"a phone cannot answer “{question.ask}”: {one}", page)
         for (screen, count), task in counts.items():
             if count > len(clicked):
                 task.cancel()
@@ -326,7 +347,7 @@ class Classroom:
         shown = "(version) => document.querySelector('.enc-room')?.dataset.version === version"
         for name, page in self.screens.items():
             if await self._when(page, shown, str(room.version)) is None:
-                self.lost.append(f"{name} has not the room's last version")
+                await self._lose(f"{name} has not the room's last version", page)
         if len(self.store.members(self.code)) != self.phones:
             self.lost.append(f"{self.phones} phones are {len(self.store.members(self.code))} members")
 

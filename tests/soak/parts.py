@@ -10,8 +10,14 @@ import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 
+from encoder.drawing.javascript import joined
+from tests.conftest import ROOT
+
+KIND = ROOT / "pages" / "core" / "server" / "message_kind.js"
 #: Before the scripts of each page: what it hears and asks, with its time in milliseconds since 1970.
-NOTES = """{
+NOTES = (
+    f"{{{joined(KIND)}"
+    + """
   const notes = globalThis.__notes = [];
   const note = (what) => void notes.push([Date.now(), what]);
   const [Events, Socket] = [EventSource, WebSocket];
@@ -26,35 +32,21 @@ NOTES = """{
       });
     }
   };
-  const [BEGINS, ENDS] = [0x22, 0x30]; // ForwardMsg.new_session and script_finished
-  const kind = (bytes) => {
-    let at = 0;
-    const number = () => {
-      let [value, unit, byte] = [0, 1, 128];
-      for (; byte > 127 && at < bytes.length; unit *= 128) value += ((byte = bytes[at++]) & 127) * unit;
-      return value;
-    };
-    while (at < bytes.length) {
-      const [field, value] = [number(), number()];
-      if (field === BEGINS || field === ENDS) return field;
-      if (field % 8 === 2) at += value;
-      else if (field % 8) break;
-    }
-  };
   globalThis.WebSocket = class extends Socket {
     constructor(url, protocols) {
       super(url, protocols);
       this.addEventListener("message", ({ data }) => {
-        const found = data instanceof ArrayBuffer && kind(new Uint8Array(data));
-        if (found) note(found === BEGINS ? "begins" : "ends");
+        const [found] = data instanceof ArrayBuffer ? kind(new Uint8Array(data)) : [];
+        if (found) note(found === STARTED ? "begins" : "ends");
       });
     }
     send(data) {
-      if (data[0] === 0x5a) note("asks");
+      if (data[0] === RERUN) note("asks");
       super.send(data);
     }
   };
 }"""
+)
 #: The parts, in their order: each is the time since the one before, the first since the click.
 NAMES = ("news", "asks", "begins", "ends", "shown")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import re
 import time
@@ -46,6 +47,7 @@ class Visitor(Session):
         self.strip: dict[str, Any] = {}  # what the room's line says
         self.session = self._hash = ""
         self._heard = self.silence = 0.0
+        self.is_late = False  # the page was not whole after `run_seconds`, so it lacks controls
         self._done: bytes | None = None  # the last request whose run has ended, and the one whose run has not
         self._open: bytes | None = None
         self._before = ""  # the address at which the latter was sent
@@ -153,7 +155,10 @@ class Visitor(Session):
             pass
 
     async def fetch(self, path: str) -> tuple[Run, dict[str, Any] | None]:
-        """What a component asks the server for: the block's header; None for an address that the server lost."""
+        """What a component asks the server for: the block's header; None for an address that the server lost.
+
+        Raises OSError if the process ends before or within its answer.
+        """
 
         def ask() -> tuple[Run, dict[str, Any] | None]:
             began = time.perf_counter()
@@ -165,6 +170,8 @@ class Visitor(Session):
                 if error.code != 404:
                     raise
                 block = b""
+            except http.client.HTTPException as error:
+                raise ConnectionError("the answer ended in its middle") from error
             return Run(time.perf_counter() - began, len(block)), header(block) if block else None
 
         return await asyncio.to_thread(ask)
@@ -176,7 +183,8 @@ class Visitor(Session):
         return await self.returns()
 
     async def returns(self) -> float:
-        """A new session with the address and what the browser kept; returns the seconds until the page is whole.
+        """A new session with the address and what the browser kept; returns the seconds until the page is whole,
+        or, if `is_late`, until the visitor does not wait any longer.
 
         A click whose run had not ended is sent again. `silence` counts the time without a connection, too. Raises
         TimeoutError if nobody answers.
@@ -192,12 +200,14 @@ class Visitor(Session):
                 away = time.perf_counter() - began
                 silence = max(away, await self._again())
             except TimeoutError:  # the page still works
+                self.is_late = True
                 return time.perf_counter() - began
             except (OSError, WebSocketException):
                 if time.perf_counter() - began > PATIENCE:
                     raise TimeoutError("the server does not answer any more") from None
                 await asyncio.sleep(AGAIN)
             else:
+                self.is_late = False
                 self.silence = max(silence, self.silence)
                 return time.perf_counter() - began
 

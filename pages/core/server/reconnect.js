@@ -3,9 +3,8 @@
 // callback. So after a reconnect the last message whose run had ended is repeated, which runs the page without its clicks
 // (pages/core/server/reconnect.py); when it has run, those whose run had not, one by one.
 import { seat, texts } from "../../components/kept.js";
+import { ENDED, FOR_ANOTHER, kind, RERUN, STARTED } from "./message_kind.js";
 
-const RERUN = 0x5a; // the first byte of a request for a run (BackMsg.rerun_script)
-const [STARTED, ENDED, FOR_ANOTHER] = [0x22, 0x30, 2]; // ForwardMsg.new_session, script_finished and one of its values
 // Milliseconds for which the last run's messages are still drawn, and for which requests wait for the first run at most.
 const [DRAWN, LATEST] = [100, 15_000];
 // Milliseconds for which a repeated request holds up the next one at most.
@@ -30,23 +29,6 @@ const joins = () => document.documentElement.classList.contains("enc-joins");
 const isRunning = () =>
   /** @type {HTMLElement | null} */ (document.querySelector('[data-testid="stApp"]'))?.dataset.testScriptState ===
     "running";
-
-// What a message of the server is: its field of protobuf, and the length or value there; 0 for all that do not matter.
-function kind(bytes) {
-  let at = 0;
-  const number = () => {
-    let [value, unit, byte] = [0, 1, 128];
-    for (; byte > 127 && at < bytes.length; unit *= 128) value += ((byte = bytes[at++]) & 127) * unit;
-    return value;
-  };
-  while (at < bytes.length) {
-    const [field, value] = [number(), number()];
-    if (field === STARTED || field === ENDED) return [field, value];
-    if (field % 8 === 2) at += value;
-    else if (field % 8) break;
-  }
-  return [0, 0];
-}
 
 function hear(socket, data) {
   const [field, value] = kind(new Uint8Array(data));

@@ -6,6 +6,7 @@ the function and its arguments each time.
 
 import dataclasses
 import gc
+import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import nullcontext
@@ -27,7 +28,7 @@ from pages.core.stores import estimates, input_kinds, model_store
 from pages.core.stores.byte_cache import CACHE_MB, ByteCache
 from pages.core.stores.sizes import trace_bytes, value_bytes
 
-COLLECT_SECONDS = 5.0
+COLLECT_SECONDS, COLLECT_AFTER = 5.0, 1.0
 _collected = 0.0
 #: Operations of a pass that two threads make no faster: about 100 tokens in MiniLM.
 SHORT_FLOPS = 2 * 10**9
@@ -58,12 +59,17 @@ model_store.on_evict(_forget_what_needs)
 
 
 def collect_garbage() -> None:
-    """Collect garbage, but at most every few seconds. Streamlit would after each run: 4 ms, a tenth of the run."""
+    """Have garbage collected soon, at most every few seconds. Streamlit would after each run: a tenth of the run.
+
+    Not now: the reader, and a class whose screens are drawn one after the other, would wait for it.
+    """
     global _collected
     now = time.monotonic()
     if now - _collected > COLLECT_SECONDS:
         _collected = now
-        gc.collect()
+        soon = threading.Timer(COLLECT_AFTER, gc.collect)
+        soon.daemon = True
+        soon.start()
 
 
 def trace(run: Run, request: Sequence[str] = (), on_overview: Receiver | None = None) -> Trace:

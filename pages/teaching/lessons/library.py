@@ -41,15 +41,11 @@ def lessons(language: str = "") -> tuple[list[Lesson], list[Broken]]:
     broken: list[Broken] = []
     for path in _files():
         for file in _in_language(path, language):
-            try:
-                good.append(_kept(file, file.stat().st_mtime_ns))
+            found = _read(file)
+            if isinstance(found, Lesson):
+                good.append(found)
                 break
-            except (EncoderError, OSError) as error:
-                broken.append(Broken(file.name, str(error)))
-            except Exception as error:  # one file must not take the lessons from everybody
-                logging.getLogger("encoderscope").exception("The lesson %s cannot be read.", file.name)
-                reason = f"it cannot be read ({type(error).__name__}): remove what you added last."
-                broken.append(Broken(file.name, reason))
+            broken.append(found)
     return good, broken
 
 
@@ -85,9 +81,26 @@ def _files() -> list[Path]:
     ]
 
 
+def _read(path: Path) -> Lesson | Broken:
+    try:
+        return _kept(path, path.stat().st_mtime_ns)
+    except OSError as error:  # not kept: permissions change and the file does not
+        return Broken(path.name, str(error))
+
+
 @lru_cache(maxsize=4 * limits.LESSONS.value)
-def _kept(path: Path, changed: int) -> Lesson:
-    return lesson.load(path)
+def _kept(path: Path, changed: int) -> Lesson | Broken:
+    """A lesson, or what is wrong with its file: each run of each page asks, so a file is read once."""
+    try:
+        return lesson.load(path)
+    except EncoderError as error:
+        return Broken(path.name, str(error))
+    except OSError:
+        raise
+    except Exception as error:  # one file must not take the lessons from everybody
+        logging.getLogger("encoderscope").exception("The lesson %s cannot be read.", path.name)
+        reason = f"it cannot be read ({type(error).__name__}): remove what you added last."
+        return Broken(path.name, reason)
 
 
 def look_of(view: Mapping[str, str]) -> Look:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from encoder.trace import tokens
+from pages.core.stores import cache
 from pages.teaching.questions.quantities import Asked, Look, QuestionError, one_of, read_quantity
 from pages.teaching.questions.question import Choosing, Grade, Question, Truth, a_number, kind
 
@@ -92,6 +93,11 @@ class HeadQuestion(OfQuantity, Question):
         return [(layer, head) for layer in layers for head in range(config.n_heads)]
 
     def _values(self, look: Look) -> dict[tuple[int, int], float]:
+        """The number of each head, in the order of their ranks; computed once for all screens of a class."""
+        name = "heads", repr(self), look.run
+        return cache.computed(name, lambda: self._ranked(look))  # type: ignore[no-any-return]
+
+    def _ranked(self, look: Look) -> dict[tuple[int, int], float]:
         found = {place: self.asked.value(look.at(*place)) for place in self.choices(look)}
         sign = 1 if self.pick == "largest" else -1
         measured = {place: value for place, value in found.items() if not math.isnan(value)}

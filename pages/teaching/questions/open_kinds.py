@@ -9,7 +9,7 @@ import numpy as np
 from encoder.explain.arithmetic import cosine
 from encoder.figures.numbers import exact_or_three_digits
 from encoder.run import ModelSpec
-from pages.core.stores import model_store
+from pages.core.stores import cache, model_store
 from pages.teaching.questions import misconceptions
 from pages.teaching.questions.kinds import COMPARISONS, ROW, OfQuantity, TrueOrFalse
 from pages.teaching.questions.quantities import Look, QuestionError, one_of, read_quantity
@@ -153,6 +153,12 @@ class ConceptQuestion(Choosing):
         return (known.belief, known.id) if known else ("", "")
 
 
+def _vector(text: str) -> np.ndarray:
+    """The sentence vector of a text, computed once: each run of a page that shows an answer asks for it."""
+    embed = model_store.model(ModelSpec()).embed
+    return cache.computed(("sentence", text), lambda: embed([text])[0].double().cpu().numpy())  # type: ignore[no-any-return]
+
+
 @kind("conclusion")
 @dataclass(frozen=True)
 class ConclusionQuestion(Question):
@@ -169,8 +175,7 @@ class ConclusionQuestion(Question):
 
     def similarity(self, answer: str) -> float:
         """The cosine of the sentence vectors of an answer and of the model answer, by MiniLM."""
-        own, model = model_store.model(ModelSpec()).embed([answer, self.model]).double().cpu().numpy()
-        return cosine(own, model)
+        return cosine(_vector(answer), _vector(self.model))
 
     def truth(self, look: Look) -> Truth:
         """None: there is nothing to compute."""

@@ -21,6 +21,7 @@ from encoder.measure import heads, norm_weighting, norms, residual_stream
 from encoder.measure.head_definitions import HEAD_MEASURES
 from encoder.trace import tokens
 from encoder.trace.decoder import DecoderTrace
+from pages.core.stores import cache
 from pages.core.stores.cache import StoredRun
 from pages.core.words import token_names
 
@@ -114,10 +115,16 @@ class Asked:
         """The number. Raises QuestionError if the arguments do not fit the text or the model."""
         arguments = dict(self.arguments)
         look = look.about(arguments.pop("text", None)).at(arguments.pop("layer", None), arguments.pop("head", None))
-        try:
-            return float(self.quantity.function(look, **arguments))
-        except (TypeError, IndexError) as error:
-            raise QuestionError(f"{self.quantity.name} got wrong arguments: {error}.") from error
+
+        def compute() -> float:
+            try:
+                return float(self.quantity.function(look, **arguments))
+            except (TypeError, IndexError) as error:
+                raise QuestionError(f"{self.quantity.name} got wrong arguments: {error}.") from error
+
+        # Every screen of a class asks for the same number, and the wall and the desk again with each answer.
+        name = "quantity", self.quantity.name, repr(arguments), look.run
+        return cache.computed(name, compute)  # type: ignore[no-any-return]
 
 
 QUANTITIES: dict[str, Quantity] = {}
