@@ -178,6 +178,10 @@ def rows() -> Iterator[Row]:
         ("clip-gelu", "CLIP, GELU"),
         ("chinese-clip", "Chinese-CLIP"),
         ("metaclip2", "MetaCLIP 2"),
+        ("owlvit", "OWL-ViT"),
+        ("owlv2", "OWLv2"),
+        ("aimv2", "AIMv2"),
+        ("aimv2-native", "AIMv2, native"),
         ("siglip", "SigLIP"),
         ("siglip2", "SigLIP 2"),
     )
@@ -188,8 +192,10 @@ def rows() -> Iterator[Row]:
             "VisionModel": of_images,
             "ForImageClassification": of_images,
         }
-        if family == "chinese-clip":  # it has no other classes
+        if family == "chinese-clip":  # these have no other classes
             heads = {"Model": of_pairs, "VisionModel": of_images}
+        elif family.startswith(("owl", "aimv2")):
+            heads.pop("ForImageClassification")
         elif not family.startswith("siglip"):
             heads |= {"TextModelWithProjection": of_texts, "VisionModelWithProjection": of_images}
         for head, run in heads.items():
@@ -293,6 +299,7 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         "scaled token vectors": config.embedding_scale != 1.0,
         "rescaled for masked tokens": config.mask_id is not None,
         "registers": config.patches is not None and config.patches.registers > 0,
+        "norm of patches": config.patches is not None and config.patches.norm,
         "detection tokens": config.patches is not None and config.patches.detection > 0,
         "positions in each layer": config.layer_positions,
     }
