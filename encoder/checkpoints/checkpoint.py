@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from encoder.checkpoints.class_heads import kind_of_head, note_on_score, unfilled_head
 from encoder.checkpoints.families import Family, Fields, HeadNames, LMNames, Part
 from encoder.checkpoints.families.parts import NO_BIAS, NO_CHANGE, shape_read
-from encoder.checkpoints.families.sines import sines_and_cosines
 from encoder.checkpoints.notes import note_on_dtype
 from encoder.checkpoints.weights import WeightFiles, check_memory, fill
 from encoder.errors import ConfigError, LoadError
@@ -25,6 +24,7 @@ from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder, unfilled
 from encoder.model.lm_head import LMHead, LMHeadConfig
 from encoder.model.mlm import MLMHead, MLMHeadConfig
+from encoder.model.sines import sines_and_cosines
 
 #: Names of unknown weights in a note.
 MOST_NAMED = 3

@@ -106,7 +106,7 @@ def write(model: nn.Module, folder: Path, family: str) -> Path:
 
 
 def ids_of(model: Any, texts: list[str]) -> dict[str, torch.Tensor]:
-    """What the reference is given for texts: CLIP's are padded with their end. SigLIP's have one length, and no mask, as
+    """What the reference is given for texts: CLIP's are padded with their end. SigLIP's have one length and no mask, as
     from its processor: the padding takes part."""
     sentences = [model.tokenize(text) for text in texts]
     longest = max(len(one) for one in sentences)

@@ -12,9 +12,9 @@ from encoder.checkpoints.families.clip import CLIP_IMAGE, CLIP_TEXT, IMAGE_CONFI
 from encoder.checkpoints.families.family import Family, VectorNames
 from encoder.checkpoints.families.names import both, layer
 from encoder.checkpoints.families.reader import Fields, Key, unsupported
-from encoder.checkpoints.families.sines import sines_of_grid
 from encoder.checkpoints.families.vit import grid
 from encoder.model.config import EncoderConfig
+from encoder.model.sines import sines_of_grid
 from encoder.model.vector_head import VectorHead, VectorHeadConfig
 
 BLOCK: dict[str, Any] = {

@@ -11,7 +11,7 @@ from encoder.checkpoints.families.llama import FOUR_NORMS, GEMMA2, GEMMA2_CONFIG
 from encoder.checkpoints.families.names import both, cross, layer
 from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import PRE, STANDARD, Fields, Key, Reader, unsupported
-from encoder.checkpoints.families.sines import sines_and_cosines
+from encoder.model.sines import sines_and_cosines
 
 DECODER = {
     r"(model\.)?(decoder|lm_head|classification_head|qa_outputs|classifier|score)\..*": "the decoder and its heads",

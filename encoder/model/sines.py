@@ -1,4 +1,4 @@
-"""Tables of positions that checkpoints leave out, or save though they are computed: sines and cosines."""
+"""Tables of positions that are not learned, which some checkpoints save and others leave out: sines and cosines."""
 
 import math
 
@@ -19,3 +19,11 @@ def sines_of_grid(rows: int, width: int) -> Tensor:
     side = math.isqrt(rows)
     one = sines_and_cosines(side, width // 2)
     return torch.cat((one.repeat(side, 1), one.repeat_interleave(side, dim=0)), dim=1)
+
+
+def is_sines_of_grid(table: Tensor) -> bool:
+    """Whether a table [N, E] is `sines_of_grid`."""
+    rows, width = table.shape
+    if width % 4 or math.isqrt(rows) ** 2 != rows:
+        return False
+    return torch.allclose(table.float().cpu(), sines_of_grid(rows, width), atol=1e-2)
