@@ -32,6 +32,8 @@ SIZES = {
     **dict.fromkeys(("intermediate_size", "d_ff", "encoder_ffn_dim", "decoder_ffn_dim", "ffn_dim", "hidden_dim"), FFN),
     **dict.fromkeys(("head_dim", "d_kv"), WIDTH // HEADS),
     **dict.fromkeys(("max_position_embeddings", "n_positions"), TOKENS + 88),
+    "coordinate_size": WIDTH // 6,  # LayoutLMv3
+    "shape_size": WIDTH // 6,
     "moe_intermediate_size": WIDTH,
     "num_key_value_heads": HEADS // 3,
     "attention_window": TOKENS,  # Longformer's own

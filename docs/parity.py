@@ -112,7 +112,7 @@ def of_sounds(model: Any, theirs: Any, dtype: torch.dtype) -> tuple[list[Tensor]
 def of_texts(model: Any, theirs: Any, dtype: torch.dtype) -> tuple[list[Tensor], list[Tensor]]:
     """A tower of texts and the reference on the same text."""
     text = joints.TEXTS[2]
-    found = theirs(joints.ids_of(model, [text])["input_ids"], output_hidden_states=True, output_attentions=True)
+    found = theirs(**joints.ids_of(model, [text]), output_hidden_states=True, output_attentions=True)
     ours, expected = numbers(model.trace(text), found) if "hidden_states" in found else ([], [])
     ours.append(model.embed(text)[0]), expected.append(found.get("text_embeds", found.get("pooler_output"))[0])
     return ours, expected
@@ -121,10 +121,10 @@ def of_texts(model: Any, theirs: Any, dtype: torch.dtype) -> tuple[list[Tensor],
 def of_pairs(model: Any, theirs: Any, dtype: torch.dtype) -> tuple[list[Tensor], list[Tensor]]:
     """Both towers and the reference: vectors of norm 1 and probabilities, maps and streams of both."""
     states = {"output_hidden_states": True, "output_attentions": True}
-    ids = joints.ids_of(model.text, joints.TEXTS[:1])["input_ids"]
-    found = theirs(input_ids=ids, pixel_values=PIXELS[:1].to(dtype))
+    ids = joints.ids_of(model.text, joints.TEXTS[:1])
+    found = theirs(**ids, pixel_values=PIXELS[:1].to(dtype))
     text, image = model.text.trace(joints.TEXTS[0]), model.image.trace_image(PIXELS[0])
-    ours, expected = numbers(text, theirs.text_model(ids, **states))
+    ours, expected = numbers(text, theirs.text_model(**ids, **states))
     more, others = numbers(image, theirs.vision_model(PIXELS[:1].to(dtype), **states))
     ours += [*more, model.text_vector(text), model.image_vector(image)]
     expected += [*others, found.text_embeds[0], found.image_embeds[0]]
@@ -178,6 +178,10 @@ def rows() -> Iterator[Row]:
         ("clip-gelu", "CLIP, GELU"),
         ("chinese-clip", "Chinese-CLIP"),
         ("metaclip2", "MetaCLIP 2"),
+        ("owlvit", "OWL-ViT"),
+        ("owlv2", "OWLv2"),
+        ("aimv2", "AIMv2"),
+        ("aimv2-native", "AIMv2, native"),
         ("siglip", "SigLIP"),
         ("siglip2", "SigLIP 2"),
     )
@@ -188,8 +192,10 @@ def rows() -> Iterator[Row]:
             "VisionModel": of_images,
             "ForImageClassification": of_images,
         }
-        if family == "chinese-clip":  # it has no other classes
+        if family == "chinese-clip":  # these have no other classes
             heads = {"Model": of_pairs, "VisionModel": of_images}
+        elif family.startswith(("owl", "aimv2")):
+            heads.pop("ForImageClassification")
         elif not family.startswith("siglip"):
             heads |= {"TextModelWithProjection": of_texts, "VisionModelWithProjection": of_images}
         for head, run in heads.items():
@@ -293,6 +299,7 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         "scaled token vectors": config.embedding_scale != 1.0,
         "rescaled for masked tokens": config.mask_id is not None,
         "registers": config.patches is not None and config.patches.registers > 0,
+        "norm of patches": config.patches is not None and config.patches.norm,
         "detection tokens": config.patches is not None and config.patches.detection > 0,
         "positions in each layer": config.layer_positions,
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -21,10 +21,10 @@ from encoder.checkpoints.weights import WeightFiles, check_memory, fill
 from encoder.errors import ConfigError, LoadError
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.config import EncoderConfig
-from encoder.model.embed import sinusoidal
 from encoder.model.encoder import Encoder, unfilled
 from encoder.model.lm_head import LMHead, LMHeadConfig
 from encoder.model.mlm import MLMHead, MLMHeadConfig
+from encoder.model.sines import sines_and_cosines
 
 #: Names of unknown weights in a note.
 MOST_NAMED = 3
@@ -119,7 +119,9 @@ class Source:
                 f"The weight {self.name} of shape {shapes[0]} cannot be taken apart as config.json says: download it "
                 "again, or correct config.json."
             ) from error
-        fits = {table: files.shape(table)[1:] == shape[1:] for table in part.plus}
+        fits = {table: files.shape(table)[1:] == shape[1:] for table in part.plus if not part.joins}
+        if part.joins:
+            fits[part.plus[0]] = sum(files.shape(table)[-1] for table in part.plus) == shape[-1]
         if part.scale:
             fits[part.scale] = files.shape(part.scale) == shape[:1]
         for name, does in fits.items():
@@ -142,22 +144,18 @@ class Made(Source):
 
     size: tuple[int, ...] = ()
     value: float = 1.0
+    #: Makes it, where it is a table of positions.
+    table: Callable[[int, int], Tensor] | None = None
 
     def shape(self, files: WeightFiles) -> tuple[int, ...]:
         """Its shape."""
         return self.size
 
     def read(self, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Tensor:
-        """Gains of a norm without learned ones, a bias of zeros; the table of positions, sines and cosines (Marian)."""
-        if len(self.size) == 1:
+        """Gains of a norm without learned ones, a bias of zeros; the table of positions (Marian)."""
+        if self.table is None:
             return torch.full(self.size, self.value, device=device, dtype=dtype)
-        return sines_and_cosines(*self.size).to(device=device, dtype=dtype)
-
-
-def sines_and_cosines(rows: int, width: int) -> Tensor:
-    """The table [rows, width] of sines and then cosines that Marian and RoFormer save."""
-    table = sinusoidal(torch.arange(rows), width)
-    return torch.cat((table[:, 0::2], table[:, 1::2]), dim=1)
+        return self.table(*self.size).to(device=device, dtype=dtype)
 
 
 def read_checkpoint(
@@ -302,7 +300,7 @@ def prepare_stack(disk: Disk, family: Family, config: EncoderConfig) -> tuple[En
         if part.plus:
             part = dataclasses.replace(part, plus=tuple(disk.take(disk.prefix + name) for name in part.plus))
         if family.sines and ours == POSITIONS and disk.prefix + part.name not in disk:
-            sources[ours] = Made("", part, size=(config.max_positions, config.embedding_width))
+            sources[ours] = Made("", part, size=tuple(parameter.shape), table=family.sines)
         else:
             first, *others = (disk.take(disk.prefix + name) for name in part.names(expert_count(config)))
             sources[ours] = Source(first, part, config.n_heads, tuple(others))

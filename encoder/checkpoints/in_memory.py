@@ -9,7 +9,7 @@ import contextlib
 import dataclasses
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,12 @@ class LiveWeights(WeightFiles):
         for name, value in state.items():
             self._tensors |= _apart(name, value.detach())
         self._stored = dict.fromkeys(self._tensors)  # type: ignore[assignment]
+
+    def _renamed(self, names: Mapping[str, str]) -> WeightFiles:
+        """As of files."""
+        some: Any = super()._renamed(names)
+        some._tensors = {new: self._tensors[name] for name, new in names.items()}
+        return some
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a weight."""

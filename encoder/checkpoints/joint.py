@@ -2,13 +2,15 @@
 images, by itself."""
 
 import dataclasses
+import math
+import re
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from encoder.checkpoints.checkpoint import LoadedWeights, read_checkpoint
-from encoder.checkpoints.families import OPEN_CLIP, Family, Fields, Joint, open_clip
+from encoder.checkpoints.families import OPEN_CLIP, Family, Fields, Joint, in_full, open_clip
 from encoder.checkpoints.pixels import read_preparation
 from encoder.checkpoints.tokenizer import read_tokenizer
 from encoder.checkpoints.weights import WeightFiles
@@ -27,16 +29,14 @@ def load_joint(
     name: str, folder: Path, files: WeightFiles, fields: Fields, joint: Joint, device: torch.device, dtype: torch.dtype
 ) -> JointEncoder | ImageEncoder:
     """Read a checkpoint of both towers, or of a classifier of images. Raises LoadError, which names what is wrong."""
-    numbers = [name for name in (joint.scale, joint.bias) if name]
-    for unknown in sorted(set(files) - set(files.starting_with(joint.texts + joint.images)) - set(numbers)):
-        raise LoadError(f"The checkpoint has the weight {unknown}, which this family does not have: save it again.")
+    files, notes = without_heads(files, joint)
     text, texts = None, files.starting_with(joint.texts)
     if len(texts):
         own = tower_fields(fields, "text")
         text = text_encoder(name, folder, own, joint.text, read_checkpoint(texts, own, joint.text, device, dtype))
     own = tower_fields(fields, "vision")
     own |= {key: fields[key] for key in OF_CLASSES if key in fields}
-    read = read_checkpoint(files.starting_with(joint.images), own, joint.image, device, dtype)
+    read = read_checkpoint(files.starting_with(joint.images), own, in_full(joint.image, own), device, dtype)
     image = image_encoder(name, folder, joint.image, read)
     if text is None:
         return image
@@ -44,8 +44,26 @@ def load_joint(
     for part, found in (("text", text.dense), ("image", image.vector_head)):
         if not found:
             raise LoadError(f"The checkpoint lacks what makes one vector of its {part} tower: download it again.")
+    if joint.most is not None:
+        scale = min(max(scale, 0.0), math.log(max(1.0, fields.number(*joint.most))))
     compares: Any = "sigmoid" if joint.bias else "softmax"
-    return JointEncoder(name, text, image, scale=float(torch.tensor(scale).exp()), bias=bias, compares=compares)
+    factor = float(torch.tensor(scale).exp())
+    return JointEncoder(name, text, image, scale=factor, bias=bias, compares=compares, notes=notes)
+
+
+def without_heads(files: WeightFiles, joint: Joint) -> tuple[WeightFiles, tuple[str, ...]]:
+    """The weights of both towers and of what compares them; a sentence about each head. Raises LoadError for others."""
+    towers = files.beneath(joint.prefix)
+    numbers = {name for name in (joint.scale, joint.bias) if name}
+    known = {*towers.starting_with(joint.texts + joint.images), *numbers & {*towers}}
+    before = "" if towers is files else joint.prefix
+    meanings = set()
+    for name in sorted({*files} - {before + one for one in known}):
+        meaning = next((said for pattern, said in joint.dropped.items() if re.fullmatch(pattern, name)), None)
+        if meaning is None:
+            raise LoadError(f"The checkpoint has the weight {name}, which this family does not have: save it again.")
+        meanings.add(meaning)
+    return towers, tuple(f"Left out: {meaning}." for meaning in sorted(meanings - {""}))
 
 
 def is_open_clip(folder: Path) -> bool:
@@ -118,7 +136,7 @@ def text_encoder(name: str, folder: Path, fields: Fields, family: Family, read: 
     if family.filled:
         tokenizer = tokenizer.filled_to(read.encoder.config.max_tokens)
     elif read.encoder.config.causal:
-        check_end(tokenizer, fields)
+        check_end(tokenizer, fields, family)
     dense: Any = () if read.vector is None else (read.vector,)
     return TextEncoder(
         name=name,
@@ -130,15 +148,14 @@ def text_encoder(name: str, folder: Path, fields: Fields, family: Family, read: 
     )
 
 
-def check_end(tokenizer: Tokenizer, fields: Fields) -> None:
-    """Raise LoadError unless each text ends with the token whose vector CLIP takes.
+def check_end(tokenizer: Tokenizer, fields: Fields, family: Family) -> None:
+    """Raise LoadError unless each text ends with the token whose vector the family takes, `Family.end`.
 
-    transformers takes the first token with eos_token_id or, for the 2 of CLIP's first files, the largest id of a text.
-    Where all texts end with that token, it is the last one.
+    transformers takes the first token with this id. Where all texts end with that token, it is the last one.
     """
     last = tokenizer.encode("a").ids[-1]
     end = fields.integer("eos_token_id", 49_407)
-    if end == 2:
+    if family.end == "largest" or (family.end == "eos" and end == 2):
         end = max(tokenizer.backend.get_vocab(with_added_tokens=True).values())
     if last != end:
         raise LoadError(

@@ -35,14 +35,21 @@ def read_preparation(folder: Path, patches: Patches, usual_fields: Mapping[str, 
     if fields.get("do_rescale", True) is not True or not is_number(factor) or abs(factor * 255 - 1) > 1e-3:
         raise LoadError(f"{FILE} does not scale pixels from 0..255 to 0..1: choose a checkpoint that does.")
     channels, usual, resize = patches.channels, Preparation(), resize_of(fields, patches.image_size)
+    smooths = "smooths" in usual_fields
+    form: Any = {
+        "interpolation": RESAMPLING[resample],
+        "resize": resize,
+        "padded": smooths and fields["do_pad"] is True,
+        "smoothed": smooths,
+    }
     if fields.get("do_normalize", True) is not True:
-        return Preparation((0.0,) * channels, (1.0,) * channels, RESAMPLING[resample], resize)
+        return Preparation((0.0,) * channels, (1.0,) * channels, **form)
     mean, std = (
         numbers(fields, key, default, channels)
         for key, default in (("image_mean", usual.mean), ("image_std", usual.std))
     )
     try:
-        return Preparation(mean, std, RESAMPLING[resample], resize)
+        return Preparation(mean, std, **form)
     except ConfigError as error:
         raise LoadError(f"{FILE} describes no preparation of images. {error}") from error
 

@@ -112,6 +112,17 @@ class WeightFiles:
         some._stored = {name: one for name, one in self._stored.items() if name.startswith(prefixes)}
         return some
 
+    def beneath(self, prefix: str) -> WeightFiles:
+        """Only the weights whose names start with `prefix`, by what follows it; all of them where none does."""
+        names = {name: name.removeprefix(prefix) for name in self._stored if prefix and name.startswith(prefix)}
+        return self._renamed(names) if names else self
+
+    def _renamed(self, names: Mapping[str, str]) -> WeightFiles:
+        """Only the weights of these names, by others. names: here -> there."""
+        some = copy.copy(self)
+        some._stored = {new: self._stored[name] for name, new in names.items()}
+        return some
+
     def replace(self, other: WeightFiles, names: Mapping[str, str]) -> None:
         """Let the weights of these names be those of other files. names: ours -> theirs."""
         self._stored = self._stored | {ours: other._stored[theirs] for ours, theirs in names.items()}

@@ -29,6 +29,8 @@ Interpolation = Literal["bilinear", "bicubic", "nearest", "box", "lanczos"]
 class Preparation:
     """How an image becomes the model's input: (pixels / 255 - mean) / std, one mean and one std for each channel.
 
+    padded: whether zeros are added at the right or below first, up to a square (OWLv2); smoothed: whether it is then
+    scaled as scikit-image does, by a Gaussian filter and a bilinear map, whatever `interpolation` says.
     resize: (height, width) to which the image is scaled, or the length of its shorter side, which keeps its shape;
     None: S x S. Then the S x S pixels in its middle are cut out, with zeros around a smaller image.
     Raises ConfigError for a mean or std that makes pixels infinite, NaN or so large that a layer overflows.
@@ -38,6 +40,8 @@ class Preparation:
     std: tuple[float, ...] = (0.5, 0.5, 0.5)
     interpolation: Interpolation = "bilinear"
     resize: tuple[int, int] | int | None = None
+    padded: bool = False
+    smoothed: bool = False
 
     def __post_init__(self) -> None:
         if not all(abs(one) <= MOST for one in self.mean):
@@ -123,8 +127,12 @@ class ImageEncoder(SignalEncoder):
 
     def _resized(self, pixels: Tensor) -> Tensor:
         """[C, H, W] -> [C, H', W'], scaled as the checkpoint says."""
+        if self.preparation.padded:
+            pixels = squared(pixels)
         height, width = pixels.shape[1:]
         wanted = scaled_size(height, width, self.preparation.resize or (self.side, self.side))
+        if self.preparation.smoothed:
+            return smoothed(pixels, *wanted)
         return scaled_to(pixels, *wanted, self.preparation.interpolation)
 
     def trace(self, image: Any, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
@@ -168,6 +176,28 @@ def scaled_size(height: int, width: int, resize: tuple[int, int] | int) -> tuple
         return resize
     sides = (resize, int(resize * max(height, width) / min(height, width)))
     return sides if height <= width else (sides[1], sides[0])
+
+
+def squared(pixels: Tensor) -> Tensor:
+    """[C, H, W] -> a square, with zeros at the right or below."""
+    height, width = pixels.shape[1:]
+    side = max(height, width)
+    image_files.check_size("The image as a square", side, side)
+    return torch.nn.functional.pad(pixels, (0, side - width, 0, side - height))
+
+
+def smoothed(pixels: Tensor, height: int, width: int) -> Tensor:
+    """[C, H, W] -> [C, height, width], from 0 to 1: a Gaussian filter against aliasing, then bilinear, as scikit-image
+    scales."""
+    from scipy import ndimage
+
+    image_files.check_size("The scaled image", width, height)
+    x = pixels.double().cpu().numpy() / (1.0 if pixels.is_floating_point() else 255.0)
+    factors = [1.0, x.shape[1] / height, x.shape[2] / width]
+    spread = [max(0.0, (one - 1.0) / 2.0) for one in factors]
+    blurred = ndimage.gaussian_filter(x, spread, mode="mirror")
+    found = ndimage.zoom(blurred, [1.0 / one for one in factors], order=1, mode="mirror", grid_mode=True)
+    return torch.from_numpy(found.clip(x.min(), x.max())).float().to(pixels.device)
 
 
 def middle(pixels: Tensor, side: int) -> Tensor:

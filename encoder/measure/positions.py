@@ -16,6 +16,7 @@ from encoder.model.disentangled import PositionTerms
 from encoder.model.embed import is_sine_halves, sinusoidal
 from encoder.model.encoder import Encoder
 from encoder.model.rotary import rotate
+from encoder.model.sines import is_sines_of_grid
 from encoder.trace import tokens
 from encoder.trace.trace import Trace
 
@@ -46,6 +47,12 @@ def sines(n_positions: int, width: int) -> np.ndarray:
 def are_stored_sines(table: np.ndarray) -> bool:
     """Whether a table [N, E] is Whisper's sinusoidal encoding (Radford et al. 2022, code): `is_sine_halves`."""
     return is_sine_halves(torch.tensor(table))
+
+
+def has_sines_of_grid(encoder: Encoder) -> bool:
+    """Whether the positions of the patches are sines of their rows and columns (AIMv2)."""
+    table = encoder.embedding.positions.table
+    return table is not None and encoder.config.patches is not None and is_sines_of_grid(table.weight.detach())
 
 
 def turns(config: EncoderConfig, layer: int, n_positions: int) -> tuple[np.ndarray, np.ndarray]:

@@ -57,6 +57,8 @@ class Patches:
     detection: int = 0
     #: Rows and columns of patches in the table of positions, which is scaled to the image's; None: they are equal.
     table: tuple[int, int] | None = None
+    #: Whether an RMSNorm follows the patches' linear map, before the positions (AIMv2).
+    norm: bool = False
 
     def __post_init__(self) -> None:
         check_whole("registers", self.registers, 0, MAX_LAYERS)
@@ -67,6 +69,8 @@ class Patches:
         check_whole("patch_size", self.patch_size, 1, int(self.image_size))
         check_whole("channels", self.channels, 1)
         check_whole("the number of patches", self.count, 1)
+        if self.norm and any(self.special.values()):
+            raise ConfigError("Only patches without special tokens have a norm of their own: set norm to False.")
         if not self.cls and (self.distillation or self.registers or self.detection):
             raise ConfigError("Images without [CLS] have no other special tokens: set their numbers to 0.")
 

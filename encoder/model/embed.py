@@ -157,12 +157,15 @@ class PatchProjection(nn.Module):
         size = config.patches.patch_size
         width, patches = config.embedding_width, config.patches
         self.projection = nn.Conv2d(patches.channels, width, kernel_size=size, stride=size, bias=patches.bias)
+        self.norm = nn.RMSNorm(width, eps=config.norm_eps) if patches.norm else None
         self.special = [name for name, count in patches.special.items() if count]
         for name in self.special:
             self.register_parameter(name, nn.Parameter(torch.zeros(1, patches.special[name], width)))
 
     def forward(self, pixels: Tensor) -> Tensor:
         patches = self.projection(pixels).flatten(2).transpose(1, 2)  # [B, P, E]
+        if self.norm is not None:
+            patches = self.norm(patches)
         special = (self.get_parameter(name).expand(len(patches), -1, -1) for name in self.special)
         return torch.cat((*special, patches), dim=1)  # [B, T, E]
 

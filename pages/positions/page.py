@@ -160,6 +160,8 @@ def encoding_in_words(view: View, added: np.ndarray | None) -> str:
         kind = "untrained"
     elif kind == "learned" and added is not None and positions.are_stored_sines(added):
         kind = "stored"
+    elif kind == "learned" and positions.has_sines_of_grid(view.loaded.encoder):
+        kind = "sines of a grid"
     elif kind == "none" and config.disentangled is not None:
         kind = "disentangled"
     elif kind == "none" and config.table_rows:

@@ -30,7 +30,7 @@ PAGES = {folder: path for folder, path in addresses().items() if folder not in W
 INPUT = {"model": "other", "text": "w7 w20 w33 w8 w41 w33", "i": "2", "j": "3"}
 #: Parts that only an address opens.
 PARTS = {"model": {"start": "1", "step": "scores", "check": "1"}, "heads": {"view": "vectors"}}
-JOINTS = ("clip", "metaclip2", "siglip", "siglip2")
+JOINTS = ("aimv2", "clip", "metaclip2", "owlv2", "siglip", "siglip2")
 #: Checkpoint -> the name of its class, of models of texts and pages.
 OF_PAGES = {"modernvbert": "ModernVBert", "colmodernvbert": "ColModernVBert"}
 #: What a page says where something failed.

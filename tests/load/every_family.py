@@ -160,6 +160,20 @@ def exact_sines(model: Any) -> None:
     table.data = torch.cat((angle.sin(), angle.cos()), dim=1)
 
 
+def rounded_sines(model: Any) -> None:
+    """AIMv2's sines of rows and columns as they are in float32, which is our table of them."""
+
+    def rounded(module: Any, given: Any, found: Tensor) -> Tensor:
+        from transformers.models.aimv2 import modeling_aimv2 as theirs
+
+        side = given[0].shape[-1] // module.patch_size
+        exact = theirs.build_2d_sinusoidal_position_embedding(side, side, found.shape[-1], dtype=found.dtype)
+        columns_first = torch.cat(exact.chunk(2, dim=-1)[::-1], dim=-1)
+        return found + (torch.from_numpy(columns_first.numpy().astype(np.float32)) - columns_first)
+
+    model.embeddings.register_forward_hook(rounded)
+
+
 def in_order(pixels: Tensor) -> dict[str, Any]:
     """ViT-MAE sorts its patches by this noise."""
     return {"noise": torch.arange((pixels.shape[-1] // 4) ** 2, dtype=torch.float32)[None]}
@@ -372,6 +386,13 @@ TEXTS = {
         encode=weights_of_scores,
     ),
     "layoutlm": Case("LayoutLM, text", "LayoutLM", {**SIZES, **IDS, "max_2d_position_embeddings": 20}),
+    "layoutlmv3": Case(
+        "LayoutLMv3, text",
+        "LayoutLMv3",
+        {**SIZES, **ROBERTA_IDS, "hidden_size": 96, "coordinate_size": 18, "shape_size": 12, "rel_pos_bins": 16},
+        special=ROBERTA,
+        softer="query",
+    ),
     "bros": Case(
         "BROS, text",
         "Bros",
@@ -552,6 +573,13 @@ IMAGES = {
     "vit_mae": Case("ViT-MAE", "ViTMAE", {**IMAGE, "mask_ratio": 0.0}, more=in_order),
     "vit_msn": Case("ViT-MSN", "ViTMSN", IMAGE),
     "ijepa": Case("I-JEPA", "IJepa", IMAGE),
+    "aimv2": Case("AIMv2, images", "Aimv2Vision", {**IMAGE, "use_head": False}),
+    "aimv2, native": Case(
+        "AIMv2, images",
+        "Aimv2Vision",
+        {**IMAGE, "use_head": False, "is_native": True, "qkv_bias": True, "mlp_bias": True},
+        exact=rounded_sines,
+    ),
     "yolos": Case(
         "YOLOS", "Yolos", {**IMAGE, "image_size": [24, 40], "num_detection_tokens": 5}, encode=detection_first
     ),

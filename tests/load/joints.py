@@ -14,12 +14,22 @@ from tests.load.reference import IMAGES, SIZES, randomised
 #: Sizes of the towers differ, so that one tower's weight in the other shows.
 TEXT = {**SIZES, "vocab_size": 99, "max_position_embeddings": 21, "num_hidden_layers": 2}
 IMAGE = {**IMAGES, "hidden_size": 24, "num_attention_heads": 3, "intermediate_size": 30, "num_hidden_layers": 3}
+ENDS = {"eos_token_id": 98, "bos_token_id": 97}
 #: Name -> (transformers' name, fields of the text tower, of the image tower, of both).
 FAMILIES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "clip": ("CLIP", {"eos_token_id": 98, "bos_token_id": 97}, {}, {"projection_dim": 17}),
     "clip-gelu": ("CLIP", {"eos_token_id": 2, "hidden_act": "gelu"}, {"hidden_act": "gelu"}, {"projection_dim": 17}),
     "chinese-clip": ("ChineseCLIP", {}, {}, {"projection_dim": 17}),
     "metaclip2": ("MetaClip2", {"eos_token_id": 98, "bos_token_id": 97}, {}, {"projection_dim": 17}),
+    "owlvit": ("OwlViT", ENDS, {}, {"projection_dim": 17}),
+    "owlv2": ("Owlv2", ENDS, {}, {"projection_dim": 17}),
+    "aimv2": ("Aimv2", {"eos_token_id": 98}, {}, {"projection_dim": 17, "max_logit_scale": 5.0}),
+    "aimv2-native": (
+        "Aimv2",
+        {"eos_token_id": 98, "qkv_bias": True},
+        {"is_native": True, "qkv_bias": True, "mlp_bias": True},
+        {"projection_dim": 17},
+    ),
     "siglip": ("Siglip", {"projection_size": 24}, {}, {}),
     "siglip2": ("Siglip2", {"projection_size": 24}, {"num_patches": 36}, {}),
 }
@@ -96,9 +106,12 @@ def write(model: nn.Module, folder: Path, family: str) -> Path:
 
 
 def ids_of(model: Any, texts: list[str]) -> dict[str, torch.Tensor]:
-    """What the reference is given for texts: SigLIP's have one length, CLIP's are padded with their end."""
+    """What the reference is given for texts: CLIP's are padded with their end. SigLIP's have one length and no mask, as
+    from its processor: the padding takes part."""
     sentences = [model.tokenize(text) for text in texts]
     longest = max(len(one) for one in sentences)
     ids = torch.tensor([[*one.ids, *[model.tokenizer.pad_id] * (longest - len(one))] for one in sentences])
+    if model.tokenizer.fill_to is not None:
+        return {"input_ids": ids}
     mask = torch.tensor([[1] * len(one) + [0] * (longest - len(one)) for one in sentences])
     return {"input_ids": ids, "attention_mask": mask}

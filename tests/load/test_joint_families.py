@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,6 @@ def test_both_towers_are_what_transformers_computes(family: str, tmp_path: Path)
     theirs, ours = loaded(family, tmp_path)
     assert isinstance(ours, JointEncoder)
     inputs = ids_of(ours.text, TEXTS)
-    if family.startswith("siglip"):
-        del inputs["attention_mask"]  # as its processor: the padding takes part
     found = run(theirs, pixel_values=PIXELS, **inputs)
     texts = ours.embed_texts(TEXTS)
     images = torch.stack([ours.image_vector(trace) for trace in ours.image.trace_images(PIXELS)])
@@ -71,14 +70,16 @@ def test_both_towers_are_what_transformers_computes(family: str, tmp_path: Path)
     image_states = run(theirs.vision_model, pixel_values=PIXELS)
     for index, trace in enumerate(ours.image.trace_images(PIXELS)):
         compare_maps(trace, image_states, index)
-        before = trace.values["final_norm.input"] if not family.startswith("siglip") else trace.output
+        normed = family.startswith(("siglip", "aimv2"))  # the others end before the last norm there
+        before = trace.output if normed else trace.values["final_norm.input"]
         close(before, image_states.last_hidden_state[index], "output")
     again = encoder.load(encoder.save(ours, tmp_path / "saved"), device="cpu")
     assert torch.equal(again.embed_texts(TEXTS), texts)
 
 
 TOWERS = [("clip", f"{tower}Model{end}") for tower in ("Text", "Vision") for end in ("", "WithProjection")]
-TOWERS += [("chinese-clip", "VisionModel")]
+TOWERS += [("chinese-clip", "VisionModel"), ("aimv2", "VisionModel"), ("aimv2-native", "VisionModel")]
+TOWERS += [(family, f"{tower}Model") for family in ("owlvit", "owlv2") for tower in ("Text", "Vision")]
 
 
 @pytest.mark.parametrize(
@@ -90,16 +91,39 @@ def test_a_tower_alone(family: str, heads: str, tmp_path: Path):
     theirs, ours = loaded(family, tmp_path, heads)
     if heads.startswith("Text"):
         assert isinstance(ours, TextEncoder)
-        inputs = ids_of(ours, TEXTS)
-        if family.startswith("siglip"):
-            del inputs["attention_mask"]
-        found, vectors = theirs(**inputs), ours.embed(TEXTS)
+        found, vectors = theirs(**ids_of(ours, TEXTS)), ours.embed(TEXTS)
     else:
         assert isinstance(ours, ImageEncoder)
         found = theirs(pixel_values=PIXELS)
         vectors = torch.stack([ours.vector_of(trace) for trace in ours.trace_images(PIXELS)])
     name = {"TextModelWithProjection": "text_embeds", "VisionModelWithProjection": "image_embeds"}
     close(vectors, found[name.get(heads, "pooler_output")], "vectors")
+
+
+@pytest.mark.parametrize("family", ["owlvit", "owlv2"])
+@torch.no_grad()
+def test_a_detector_opens_without_its_heads(family: str, tmp_path: Path):
+    """As published: every weight of the towers behind a prefix, and heads that name and place objects."""
+    theirs, ours = loaded(family, tmp_path, "ForObjectDetection")
+    found = theirs.base_model(pixel_values=PIXELS, **ids_of(ours.text, TEXTS))
+    images = torch.stack([ours.image_vector(trace) for trace in ours.image.trace_images(PIXELS)])
+    close(ours.embed_texts(TEXTS), found.text_embeds, "vectors of texts")
+    close(images, found.image_embeds, "vectors of images")
+    assert any("objects" in note for note in ours.notes)
+
+
+@pytest.mark.parametrize(("family", "end"), [("owlv2", 97), ("aimv2", 2)])
+def test_the_token_whose_vector_counts(family: str, end: int, tmp_path: Path):
+    """OWLv2 takes the largest id, whatever eos_token_id says; AIMv2 takes eos_token_id, and a 2 is a 2."""
+    folder = write(model_of(family), tmp_path, family)
+    fields = json.loads((folder / "config.json").read_text())
+    fields["text_config"]["eos_token_id"] = end
+    (folder / "config.json").write_text(json.dumps(fields))
+    if family == "owlv2":
+        encoder.load(folder, device="cpu")
+        return
+    with pytest.raises(LoadError, match="token 2"):
+        encoder.load(folder)
 
 
 @pytest.mark.parametrize("family", ["clip", "siglip", "siglip2"])
@@ -129,6 +153,10 @@ PROCESSORS = {
     "clip": ("clip", "CLIP", {"size": {"shortest_edge": 24}, "crop_size": {"height": 24, "width": 24}}),
     "clip old": ("clip", "CLIP", {"size": 24, "crop_size": 24}),
     "siglip": ("siglip", "Siglip", {"size": {"height": 24, "width": 24}}),
+    "owlvit": ("owlvit", "OwlViT", {"size": {"height": 24, "width": 24}}),
+    "owlv2": ("owlv2", "Owlv2", {"size": {"height": 24, "width": 24}}),
+    "owlv2, as it is": ("owlv2", "Owlv2", {"size": {"height": 24, "width": 24}, "do_pad": False}),
+    "aimv2": ("clip", "CLIP", {"size": {"shortest_edge": 24}, "crop_size": {"height": 24, "width": 24}}),
 }
 
 
@@ -138,7 +166,7 @@ def test_the_preparation_of_its_processor(processor: str, size: tuple[int, int],
     module, name, fields = PROCESSORS[processor]
     found = importlib.import_module(f"transformers.models.{module}.image_processing_pil_{module}")
     theirs = getattr(found, f"{name}ImageProcessorPil")(**fields)
-    write(model_of(processor.split()[0], "VisionModel"), tmp_path, processor)
+    write(model_of(re.split(r"\W", processor)[0], "VisionModel"), tmp_path, processor)
     (tmp_path / "processor_config.json").write_text(json.dumps({"image_processor": fields}))
     ours = encoder.load(tmp_path, device="cpu")
     image = Image.fromarray(np.random.default_rng(0).integers(0, 256, (*size, 3), dtype=np.uint8))
@@ -200,8 +228,14 @@ def test_the_end_of_a_text_is_the_token_that_the_model_takes(tmp_path: Path):
 @pytest.mark.parametrize(
     "kind",
     [
+        "aimv2_text_model",
+        "aimv2_vision_model",
         "chinese_clip_text_model",
         "chinese_clip_vision_model",
+        "owlv2_text_model",
+        "owlv2_vision_model",
+        "owlvit_text_model",
+        "owlvit_vision_model",
         "clip_text_model",
         "clip_vision_model",
         "siglip_text_model",
@@ -218,7 +252,7 @@ def test_what_config_json_leaves_out_is_what_transformers_takes(kind: str):
     ours = FAMILY_TABLES[kind].config(Fields({"model_type": kind}))
     expected = (theirs.hidden_size, theirs.num_hidden_layers, theirs.num_attention_heads, theirs.intermediate_size)
     assert (ours.d_model, ours.n_layers, ours.n_heads, ours.d_ffn) == expected
-    assert ours.norm_eps == theirs.layer_norm_eps
+    assert ours.norm_eps == getattr(theirs, "layer_norm_eps", None) or theirs.rms_norm_eps
     assert ours.activation == ACTIVATIONS[theirs.hidden_act]
     if ours.patches is None:
         assert (ours.vocab_size, ours.max_positions) == (theirs.vocab_size, theirs.max_position_embeddings)

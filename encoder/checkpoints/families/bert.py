@@ -320,6 +320,43 @@ LAYOUTLM = BERT.but(
     {"embedding.segments.weight": Part(SEGMENTS, plus=BOXES)},
     prefixes=("layoutlm.", ""),
 )
+
+
+def distances_of_words(fields: Fields) -> dict[str, Any]:
+    """LayoutLMv3's bias by the distance of two tokens. That of places on a page is one number for each query here."""
+    if not fields.flag("has_relative_attention_bias", True):
+        return {}
+    return {
+        "relative_buckets": fields.integer("rel_pos_bins", 32),
+        "relative_max_distance": fields.integer("max_rel_pos", 128),
+    }
+
+
+def layoutlmv3_of(fields: Fields) -> Family:
+    """LayoutLMv3 with its bias, which is divided as the scores are."""
+    heads = max(1, fields.integer("num_attention_heads", 12))
+    width = max(1, fields.integer("hidden_size", 768) // heads)
+    bias = Part("encoder.rel_pos_bias.weight", transpose=True, factor=width**-0.5)
+    return LAYOUTLMV3.but({"relative_bias.weight": bias})
+
+
+#: Huang et al. 2022, texts only: RoBERTa with a bias by distance. All boxes are 0, too, and their vectors are joined.
+LAYOUTLMV3 = ROBERTA.but(
+    {"embedding.segments.weight": Part(SEGMENTS, plus=BOXES, joins=True)},
+    config=ROBERTA_CONFIG.but(distances_of_words)
+    .refusing(text_embed=(True, "choose a model of texts"))
+    .taking(layer_norm_eps=1e-5),
+    prefixes=("layoutlmv3.", ""),
+    head=None,
+    classifiers={},
+    dropped=HEADS_DROPPED
+    | {
+        r"(patch_embed|norm|LayerNorm)\..*|cls_token|pos_embed": "the image of a page",
+        r"encoder\.rel_pos_[xy]_bias\.weight": "the places of words on a page",
+        r"visual_bbox": "",
+    },
+    of=layoutlmv3_of,
+)
 #: Hong et al. 2022. With all boxes 0, each query's scores change by one number, which the softmax ignores.
 BROS = BERT.but(
     prefixes=("bros.", ""),
@@ -495,6 +532,7 @@ FAMILIES = {
     "esm": ESM,
     "flaubert": XLM,
     "layoutlm": LAYOUTLM,
+    "layoutlmv3": LAYOUTLMV3,
     "longformer": LONGFORMER,
     "megatron-bert": MEGATRON,
     "mpnet": MPNET,

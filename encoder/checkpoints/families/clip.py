@@ -22,6 +22,11 @@ from encoder.model.pooling import Dense, DenseConfig
 from encoder.model.vector_head import VectorHead, VectorHeadConfig
 
 USUAL = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}
+#: Mean and std of the pixels that CLIP was trained on.
+CLIP_COLOURS = {
+    "image_mean": [0.48145466, 0.4578275, 0.40821073],
+    "image_std": [0.26862954, 0.26130258, 0.27577711],
+}
 CLIP_USUAL = {"hidden_act": "quick_gelu", "layer_norm_eps": 1e-5}
 SIGLIP_USUAL = {"hidden_act": "gelu_pytorch_tanh", "layer_norm_eps": 1e-6}
 TOWER = STANDARD.but(dropout=0.0, attention_dropout=Key("attention_dropout", 0.0), **PRE)
@@ -98,8 +103,7 @@ CLIP_IMAGE = Family(
     dropped={r"embeddings\.position_ids": "", r"classifier\.(weight|bias)": "a classification head"},
     images=True,
     preparation={
-        "resample": 3, "size": {"shortest_edge": 224}, "crop_size": 224, "do_center_crop": True,
-        "image_mean": [0.48145466, 0.4578275, 0.40821073], "image_std": [0.26862954, 0.26130258, 0.27577711],
+        "resample": 3, "size": {"shortest_edge": 224}, "crop_size": 224, "do_center_crop": True, **CLIP_COLOURS,
     },
 )  # fmt: skip
 
@@ -158,6 +162,25 @@ CHINESE_TEXT = BERT.but(
 )
 CHINESE_IMAGE = CLIP_IMAGE.but(classifiers={})
 
+#: OWL-ViT and OWLv2 (Minderer et al. 2022, 2023): CLIP, from whose patches heads find objects. A text ends with the
+#: token of the largest id.
+OWL_TEXT = CLIP_TEXT.but(config=CLIP_TEXT.config.taking(max_position_embeddings=16, pad_token_id=0), end="largest")
+OWL_IMAGE = CLIP_IMAGE.but(
+    both("embedding.norm", "pre_layernorm"),
+    config=IMAGE_CONFIG.but(grid(32, 768, bias=False), embedding_norm=True).taking(**CLIP_USUAL),
+    classifiers={},
+    dropped={r"embeddings\.position_ids": ""},
+    preparation={"resample": 3, **CLIP_COLOURS},
+)
+OWL2_IMAGE = OWL_IMAGE.but(
+    config=IMAGE_CONFIG.but(grid(16, 768, bias=False), embedding_norm=True).taking(**CLIP_USUAL),
+    preparation={"resample": 2, "do_pad": True, "smooths": True, **CLIP_COLOURS},
+)
+OWL_HEADS = {
+    r"(class|box|objectness)_head\..*|layer_norm\.(weight|bias)": "heads that name and place objects",
+    "box_bias": "",
+}
+
 #: MetaCLIP 2 (Chuang et al. 2025) is CLIP with another tokenizer and more words.
 FAMILIES = {
     "chinese_clip_text_model": CHINESE_TEXT,
@@ -166,6 +189,10 @@ FAMILIES = {
     "clip_vision_model": CLIP_IMAGE,
     "metaclip_2_text_model": CLIP_TEXT,
     "metaclip_2_vision_model": CLIP_IMAGE,
+    "owlv2_text_model": OWL_TEXT,
+    "owlv2_vision_model": OWL2_IMAGE,
+    "owlvit_text_model": OWL_TEXT,
+    "owlvit_vision_model": OWL_IMAGE,
     "siglip2_text_model": SIGLIP_TEXT,
     "siglip2_vision_model": SIGLIP2_IMAGE,
     "siglip_text_model": SIGLIP_TEXT,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from torch import nn
+from torch import Tensor, nn
 
 from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import Fields, Reader
@@ -114,6 +114,9 @@ class Family:
     vector: VectorNames | None = None
     #: How one vector of a text is made before `vector`.
     pooling: Pooling | None = None
+    #: The token with which a causal text ends, whose vector counts: "eos", that of eos_token_id, or of CLIP's 2 the
+    #: largest id; "largest", the largest id; "exact", that of eos_token_id, whatever it is.
+    end: Literal["eos", "largest", "exact"] = "eos"
     #: Whether texts are filled up to the longest length.
     filled: bool = False
     #: How images are prepared where preprocessor_config.json says nothing.
@@ -124,8 +127,8 @@ class Family:
     lm: LMNames | None = None
     #: Config and names of the decoder that reads the encoder's vectors; None where the encoder itself may be one.
     decoder: Family | None = None
-    #: Whether a table of positions that is not saved has sines, then cosines (Marian).
-    sines: bool = False
+    #: Makes a table of positions that is not saved, of so many rows and numbers.
+    sines: Callable[[int, int], Tensor] | None = None
 
     # Rotary positions
     #: A saved table of sines, then cosines, that the encoder computes itself (RoFormer); "" where there is none.

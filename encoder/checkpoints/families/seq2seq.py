@@ -1,6 +1,9 @@
 """Models that translate and summarise: T5, BART and those after them, encoders and decoders."""
 
+from collections.abc import Callable
 from typing import Any
+
+from torch import Tensor
 
 from encoder.checkpoints.families.bert import full_attention, longformer_windows
 from encoder.checkpoints.families.family import Family, LMNames
@@ -8,6 +11,7 @@ from encoder.checkpoints.families.llama import FOUR_NORMS, GEMMA2, GEMMA2_CONFIG
 from encoder.checkpoints.families.names import both, cross, layer
 from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import PRE, STANDARD, Fields, Key, Reader, unsupported
+from encoder.model.sines import sines_and_cosines
 
 DECODER = {
     r"(model\.)?(decoder|lm_head|classification_head|qa_outputs|classifier|score)\..*": "the decoder and its heads",
@@ -155,7 +159,7 @@ BART_DECODER = bart_stack("decoder") | cross(
 )
 
 
-def writing(config: Reader, sines: bool = False) -> Family:
+def writing(config: Reader, sines: Callable[[int, int], Tensor] | None = None) -> Family:
     """A family of BART's names, encoder and decoder, whose config.json is read so. sines: `Family.sines`."""
     decoder = Family(config=config.but(**WRITES), names=BART_DECODER, dropped=COPIES, sines=sines)
     return BART.but(config=config, lm=LMNames(bias="final_logits_bias"), decoder=decoder, sines=sines)
@@ -254,12 +258,12 @@ FAMILIES = {
         ).taking(scale_embedding=True)
     ),
     # Junczys-Dowmunt et al. 2018 (Opus-MT): post-norm, and sines that are saved as a table.
-    "marian": writing(MARIAN_CONFIG, sines=True),
+    "marian": writing(MARIAN_CONFIG, sines=sines_and_cosines),
     # Liu et al. 2020: pre-norm, with a norm after the embeddings and one at the end.
     "mbart": writing(BART_CONFIG.but(norm_placement="pre", final_norm=True)),
     "mt5": T5,
     # Zhang et al. 2020. Its sines are saved as a table.
-    "pegasus": writing(MARIAN_CONFIG.but(pad_id=Key("pad_token_id", 0), **PRE), sines=True),
+    "pegasus": writing(MARIAN_CONFIG.but(pad_id=Key("pad_token_id", 0), **PRE), sines=sines_and_cosines),
     "t5": T5,
     "t5gemma": T5GEMMA,
     "umt5": T5,

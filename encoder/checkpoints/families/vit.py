@@ -23,11 +23,14 @@ def square(fields: Fields, key: str, default: int) -> int:
     return Fields({key: value}).integer(key)
 
 
-def grid(patch_size: int = 16, registers: int | None = None, **more: Any) -> Callable[[Fields], dict[str, Any]]:
-    """A reader of the patches. patch_size, registers: where config.json has none, None: there are no registers."""
+def grid(
+    patch_size: int = 16, image_size: int = 224, registers: int | None = None, **more: Any
+) -> Callable[[Fields], dict[str, Any]]:
+    """A reader of the patches. patch_size, image_size, registers: where config.json has none, None: there are no
+    registers."""
 
     def read(fields: Fields) -> dict[str, Any]:
-        image, patch = square(fields, "image_size", 224), square(fields, "patch_size", patch_size)
+        image, patch = square(fields, "image_size", image_size), square(fields, "patch_size", patch_size)
         if not 0 < patch <= image:
             raise unsupported("patch_size", patch, f"choose 1 to {image}, the pixels of an image")
         extra = 0 if registers is None else fields.integer("num_register_tokens", registers)
