@@ -69,6 +69,17 @@ def in_browser(name: str | encoder.TextEncoder, expression: str, folder: Path, b
     return evaluated(module, "found", "found", folder)
 
 
+def of_page(expression: str, **given: Any) -> str:
+    """An expression as JavaScript of a page whose server has the engine in browser/ and the files of `unpack`."""
+    return (
+        "(async () => { const { Model } = await import('/browser/model.js');"
+        " const { textVector } = await import('/browser/engine/heads.js');"
+        " const bytes = async (name) => (await fetch(`/${name}.bin`)).arrayBuffer();"
+        " const model = new Model(await bytes('model'), bytes);"
+        f" const given = {json.dumps(given)}; return {expression}; }})()"
+    )
+
+
 #: What the engine gives for `given.texts`, in any browser.
 FIFTY = (
     "await Promise.all(given.texts.map(async (text) => {"

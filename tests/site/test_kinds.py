@@ -93,7 +93,11 @@ def test_a_random_model_gives_the_numbers_and_ids_of_python(kind: str, bits: Bit
     """With 16 bits within 1e-3; with 8 bits those of the model whose weights are rounded in Python."""
     model, given = model_of(kind), [*texts(6), *odd_texts(20)]
     found = in_browser(model, NUMBERS, tmp_path, bits, texts=given)
-    read = model if bits == 16 else as_read(model, bits)
+    are_numbers_of(found, model, model if bits == 16 else as_read(model, bits), given)
+
+
+def are_numbers_of(found: list[dict[str, Any]], model: TextEncoder, read: TextEncoder, given: list[str]) -> None:
+    """Whether NUMBERS gave those of `read`, the model with the weights of the page."""
     for text, browser in zip(given, found, strict=True):
         trace = read.trace(text)
         assert browser["ids"] == list(model.tokenize(text).ids), repr(text)

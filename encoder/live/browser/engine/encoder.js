@@ -2,8 +2,8 @@
 // parts under the same names; its `EncoderConfig` is the config here.
 //
 // Shapes: T tokens, D d_model, H heads, K width of a head, F width of the feed-forward layer. Arrays are row-major.
-import { ACTIVATIONS, added, layerNorm, softmax } from "./linear.js";
-import { Products } from "./products.js";
+import { added, layerNorm } from "./linear.js";
+import { block, Products } from "./products.js";
 
 // The score of a key that a query does not attend to. It is finite, as in Python: a query without any key has a uniform row.
 const LOWEST = -3.4028234663852886e38;
@@ -80,7 +80,7 @@ export class Encoder {
 
   // The activations [T, F] of a feed-forward layer.
   neurons(name, x) {
-    const active = ACTIVATIONS[this.config.activation](this.linear(`${name}.w_in`, x));
+    const active = this.linear(`${name}.w_in`, x, this.config.activation);
     if (!this.config.gated) return active;
     const gate = this.linear(`${name}.w_gate`, x);
     for (let at = 0; at < active.length; at++) active[at] *= gate[at];
@@ -100,15 +100,13 @@ export class Encoder {
     const pattern = [];
     const isCausal = causal || edits.causal;
     for (let head = 0; head < nHeads; head++) {
-      const [ownQ, ownK, ownV] = [q, k, v].map((values) => columns(values, inner, head * width, width));
-      scores.push(this.products.product(ownQ, ownK, width));
+      const [ownQ, ownK] = [q, k].map((values) => block(values, nTokens, width, head * width, inner));
+      scores.push(this.products.product(ownQ, ownK));
       this.finishScores(scores[head], nTokens, head, this.reach(layer), isCausal, edits);
-      pattern.push(new Float32Array(nTokens * nTokens));
-      for (let start = 0; start < nTokens ** 2; start += nTokens) {
-        softmax(scores[head].subarray(start, start + nTokens), pattern[head].subarray(start, start + nTokens));
-      }
+      pattern.push(this.products.softmax(scores[head], nTokens));
       if (edits.heads?.some(([l, h]) => l === layer && h === head)) continue;
-      const own = this.products.product(pattern[head], transposed(ownV, width), nTokens);
+      const ownV = block(v, width, nTokens, head * width, 1, inner); // transposed
+      const own = this.products.product(block(pattern[head], nTokens, nTokens), ownV);
       for (let t = 0; t < nTokens; t++) z.set(own.subarray(t * width, (t + 1) * width), t * inner + head * width);
     }
     return { q, k, v, scores, pattern, z, out: this.linear(`layers.${layer}.attention.w_o`, z) };
@@ -117,18 +115,24 @@ export class Encoder {
   // Scales the products [T, T] of queries and keys, adds the bias of each distance, and hides keys.
   finishScores(scores, nTokens, head, reach, isCausal, edits) {
     const { scale } = this;
-    const distances = Array.from({ length: 2 * nTokens - 1 }, (_, at) => at + 1 - nTokens);
-    const more = Float64Array.from(
-      distances,
-      (far) => isCausal && far > 0 || Math.abs(far) > reach ? -Infinity : this.bias(head, far, edits),
-    );
-    for (let query = 0; query < nTokens; query++) {
-      const zero = nTokens - 1 - query;
-      for (let key = 0; key < nTokens; key++) {
-        const score = scores[query * nTokens + key] * scale + more[zero + key];
-        scores[query * nTokens + key] = Math.max(score, LOWEST);
+    const isPlain = !isCausal && reach >= nTokens && !this.has("relative_bias.weight");
+    if (isPlain) { for (let at = 0; at < scores.length; at++) scores[at] *= scale; }
+    else {
+      const distances = Array.from({ length: 2 * nTokens - 1 }, (_, at) => at + 1 - nTokens);
+      const more = Float64Array.from(
+        distances,
+        (far) => isCausal && far > 0 || Math.abs(far) > reach ? -Infinity : this.bias(head, far, edits),
+      );
+      for (let query = 0; query < nTokens; query++) {
+        const zero = nTokens - 1 - query;
+        for (let key = 0; key < nTokens; key++) {
+          const score = scores[query * nTokens + key] * scale + more[zero + key];
+          scores[query * nTokens + key] = Math.max(score, LOWEST);
+        }
       }
-      for (const key of edits.hidden ?? []) scores[query * nTokens + key] = LOWEST;
+    }
+    for (const key of edits.hidden ?? []) {
+      for (let query = 0; query < nTokens; query++) scores[query * nTokens + key] = LOWEST;
     }
   }
 
@@ -188,9 +192,10 @@ export class Encoder {
     return this.tensors[name]?.data ?? null;
   }
 
-  linear(name, x) {
+  // activation: the name of what follows.
+  linear(name, x, activation = "none") {
     this.held[name] ??= this.products.hold(this.tensors[`${name}.weight`], this.data(`${name}.bias`));
-    return this.products.times(x, this.held[name]);
+    return this.products.times(x, this.held[name], activation);
   }
 
   normOf(name) {
@@ -236,23 +241,4 @@ export class Encoder {
     out.set(found, cls.length);
     return out;
   }
-}
-
-// `count` columns of x [T, width] from one on: [T, count].
-function columns(x, width, first, count) {
-  const out = new Float32Array(x.length / width * count);
-  for (let from = first, to = 0; to < out.length; from += width, to += count) {
-    out.set(x.subarray(from, from + count), to);
-  }
-  return out;
-}
-
-// x [T, width] -> [width, T].
-function transposed(x, width) {
-  const rows = x.length / width;
-  const out = new Float32Array(x.length);
-  for (let row = 0; row < rows; row++) {
-    for (let column = 0; column < width; column++) out[column * rows + row] = x[row * width + column];
-  }
-  return out;
 }

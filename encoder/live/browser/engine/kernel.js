@@ -1,55 +1,81 @@
-// The inner loops of a product of matrices, as WebAssembly with vectors of four float32.
-//
-// The module is written here, instruction by instruction: it has one function, so it needs no compiler and no file of
-// bytes. Opcodes are those of the WebAssembly specification, chapter “Binary Format”.
+// The inner loops of the forward pass, as WebAssembly: a product of matrices, softmax and GELU.
+import {
+  ABSOLUTE,
+  ADD,
+  advance,
+  AND,
+  constant,
+  four,
+  fourIntegers,
+  FUSED,
+  get,
+  INTEGER,
+  IS_LARGER,
+  LARGER,
+  load,
+  loopWhile,
+  MINUS,
+  mixed,
+  moduleOf,
+  NEAREST,
+  numbers,
+  OVER,
+  PLUS,
+  PLUS_INTEGER,
+  set,
+  SHIFT,
+  STORE,
+  TIMES,
+  VECTOR_BYTES,
+} from "./assembly.js";
 
-const [I32, VECTOR] = [0x7f, 0x7b];
 // A block: rows of a, rows of b, and the vectors of each that a turn of the innermost loop multiplies. 2 x 4 sums, their
 // factors and a product fit into the 16 registers of x86.
 const [A_ROWS, B_ROWS, UNROLLED] = [2, 4, 4];
-const VECTOR_BYTES = 16;
+const LEAST_EXPONENT = -87; // e to this is the smallest normal float32
 
-// The rows of a and b, and the numbers of each row, are multiples of these.
-export const MULTIPLES = { a: A_ROWS, b: B_ROWS, length: 4 * UNROLLED };
+// The rows of a and b, and the numbers of each row, are multiples of these. b is packed: of each four rows, the first
+// vector of each, then the second of each, so that a processor reads it from one end to the other.
+export const MULTIPLES = { a: A_ROWS, b: B_ROWS, length: 4 * UNROLLED, vector: 4 };
 
-// The bytes of a module that imports memory.it and exports multiply(a, aEnd, b, bEnd, bias, out, rowBytes, outBytes):
-// out[i, j] = bias[j] + the sum over d of a[i, d] x b[j, d]. All are addresses, or bytes of a row of a and b, and of out.
-export function kernel() {
-  const signature = [0x60, ...list(Array(8).fill([I32])), 0];
-  const memory = [...text("memory"), ...text("it"), 2, 0, 0];
-  return Uint8Array.from([
-    ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, list([signature])),
-    ...section(2, list([memory])),
-    ...section(3, list([[0]])),
-    ...section(7, list([[...text("multiply"), 0, 0]])),
-    ...section(10, list([sized([...list([[9, I32], [14, VECTOR]]), ...multiply(), END])])),
-  ]);
+// The bytes of a module with three functions of addresses and bytes:
+// multiply(a, aEnd, b, bEnd, bias, out, rowBytes, outBytes): out[i, j] = bias[j] + the sum over d of a[i, d] x b[j, d];
+// softmax(x, end, rowBytes): of each row, in its place; gelu(x, end): of each number, in its place.
+// isFused: whether one instruction multiplies and adds; not every browser has it.
+export function kernel(isFused) {
+  return moduleOf({
+    multiply: { parameters: 8, pointers: 6, vectors: 14, body: multiply(isFused) },
+    softmax: { parameters: 3, pointers: 2, vectors: 7, body: softmaxOfRows() },
+    gelu: { parameters: 2, pointers: 0, vectors: 5, body: gelu() },
+  });
 }
 
-function multiply() {
-  const [a, aEnd, b, bEnd, bias, out, rowBytes, outBytes, row, to, end, ...pointers] = numbers(17);
-  const [as, bs] = [pointers.slice(0, A_ROWS), pointers.slice(A_ROWS)];
-  const vectors = numbers(14, 17);
+function multiply(isFused) {
+  const [a, aEnd, b, bEnd, bias, out, rowBytes, outBytes, row, to, end, a0, a1, packed] = numbers(14);
+  const as = [a0, a1];
+  const vectors = numbers(14, 14);
   const sums = as.map((_, i) => vectors.slice(i * B_ROWS, (i + 1) * B_ROWS));
   const [x0, x1, y, one, other, total] = vectors.slice(A_ROWS * B_ROWS);
   const xs = [x0, x1];
+  const plusProduct = (sum, factors) =>
+    isFused ? [...factors, ...sum, ...FUSED] : [...sum, ...factors, ...TIMES, ...PLUS];
   const turn = numbers(UNROLLED).flatMap((step) => [
     ...xs.flatMap((x, i) => [...load(as[i], step * VECTOR_BYTES), ...set(x)]),
-    ...bs.flatMap((from, j) => [
-      ...[...load(from, step * VECTOR_BYTES), ...set(y)],
-      ...xs.flatMap((x, i) => [...get(sums[i][j]), ...get(x), ...get(y), ...TIMES, ...PLUS, ...set(sums[i][j])]),
+    ...numbers(B_ROWS).flatMap((j) => [
+      ...[...load(packed, (step * B_ROWS + j) * VECTOR_BYTES), ...set(y)],
+      ...xs.flatMap((x, i) => [...plusProduct(get(sums[i][j]), [...get(x), ...get(y)]), ...set(sums[i][j])]),
     ]),
   ]);
   return loopWhile(b, bEnd, [
     ...[...get(a), ...set(row), ...get(out), ...set(to)],
     ...loopWhile(row, aEnd, [
-      ...[...get(row), ...get(rowBytes), ADD, ...set(end)],
-      ...[...following(row, rowBytes, as), ...following(b, rowBytes, bs)],
-      ...sums.flat().flatMap((sum) => [...ZERO, ...set(sum)]),
-      ...loopWhile(as[0], end, [
+      ...[...get(row), ...get(rowBytes), ADD, ...set(end), ...get(b), ...set(packed)],
+      ...[...get(row), ...set(a0), ...get(row), ...get(rowBytes), ADD, ...set(a1)],
+      ...sums.flat().flatMap((sum) => [...four(0), ...set(sum)]),
+      ...loopWhile(a0, end, [
         ...turn,
-        ...pointers.flatMap((pointer) => advance(pointer, constant(UNROLLED * VECTOR_BYTES))),
+        ...as.flatMap((pointer) => advance(pointer, constant(UNROLLED * VECTOR_BYTES))),
+        ...advance(packed, constant(UNROLLED * B_ROWS * VECTOR_BYTES)),
       ]),
       ...sums.flatMap(([v0, v1, v2, v3]) => [
         // The sum of each vector's four numbers, as one vector.
@@ -60,49 +86,64 @@ function multiply() {
         ...[...advance(to, get(outBytes)), ...advance(row, get(rowBytes))],
       ]),
     ]),
-    ...bs.flatMap(() => advance(b, get(rowBytes))),
+    ...numbers(B_ROWS).flatMap(() => advance(b, get(rowBytes))),
     ...[...advance(bias, constant(VECTOR_BYTES)), ...advance(out, constant(VECTOR_BYTES))],
   ]);
 }
 
-// ---- Instructions ----
+// exp(x) of a vector of numbers up to 0, as 2^n exp(r) with the whole number n nearest to x / ln 2: exp(r) is its Taylor
+// series, less than 1e-8 off. What float32 has no normal number for is 0.
+function exponential(x, n, r) {
+  const [high, low] = [0.693359375, -2.12194440e-4]; // ln 2: n x high is exact
+  const series = numbers(7).map((at) => 1 / numbers(7 - at, 1).reduce((product, factor) => product * factor, 1));
+  return [
+    ...[...get(x), ...four(LEAST_EXPONENT), ...LARGER, ...four(Math.LOG2E), ...TIMES, ...NEAREST, ...set(n)],
+    ...[...get(x), ...four(LEAST_EXPONENT), ...LARGER, ...get(n), ...four(high), ...TIMES, ...MINUS],
+    ...[...get(n), ...four(low), ...TIMES, ...MINUS, ...set(r)],
+    ...[...four(series[0]), ...series.slice(1).flatMap((term) => [...get(r), ...TIMES, ...four(term), ...PLUS])],
+    ...[...get(r), ...TIMES, ...four(1), ...PLUS],
+    ...[...get(n), ...INTEGER, ...fourIntegers(127), ...PLUS_INTEGER, ...constant(23), ...SHIFT, ...TIMES],
+    ...[...get(x), ...four(LEAST_EXPONENT), ...IS_LARGER, ...AND],
+  ];
+}
 
-const [ADD, LESS, BRANCH_IF, END] = [0x6a, 0x49, 0x0d, 0x0b];
-const VECTOR_ALIGNMENT = 4; // 2^4 bytes
-const simd = (code, ...more) => [0xfd, ...whole(code), ...more];
-const [PLUS, TIMES, STORE] = [simd(0xe4), simd(0xe6), simd(0x0b, VECTOR_ALIGNMENT, 0)];
-const ZERO = simd(0x0c, ...Array(VECTOR_BYTES).fill(0));
-const get = (local) => [0x20, local];
-const set = (local) => [0x21, local];
-const constant = (value) => [0x41, ...whole(value, 64)];
-const load = (pointer, offset) => [...get(pointer), ...simd(0, VECTOR_ALIGNMENT, ...whole(offset))];
-const advance = (local, by) => [...get(local), ...by, ADD, ...set(local)];
-// Four of the numbers of two vectors, those of the first being 0 to 3.
-const mixed = (v, w, places) => [
-  ...[...get(v), ...get(w)],
-  ...simd(0x0d, ...places.flatMap((place) => numbers(4, 4 * place))),
-];
-// Runs the body, and again while an address is before its end.
-const loopWhile = (local, end, body) => [0x03, 0x40, ...body, ...get(local), ...get(end), LESS, BRANCH_IF, 0, END];
-// Each of the pointers to a row of its own, from `first` on.
-const following = (first, rowBytes, pointers) =>
-  pointers.flatMap((pointer, at) => [
-    ...(at ? [...get(pointers[at - 1]), ...get(rowBytes), ADD] : get(first)),
-    ...set(pointer),
+function softmaxOfRows() {
+  const [row, end, rowBytes, at, rowEnd, largest, total, x, other, n, r, value] = numbers(12);
+  const next = advance(at, constant(VECTOR_BYTES));
+  const start = [...get(row), ...set(at)];
+  // The four numbers of a vector become their largest, or their sum.
+  const joined = (vector, by) =>
+    [[2, 3, 0, 1], [1, 0, 3, 2]].flatMap((places) => [
+      ...[...mixed(vector, vector, places), ...set(other)],
+      ...[...get(vector), ...get(other), ...by, ...set(vector)],
+    ]);
+  return loopWhile(row, end, [
+    ...[...get(row), ...get(rowBytes), ADD, ...set(rowEnd), ...start, ...load(row, 0), ...set(largest)],
+    ...loopWhile(at, rowEnd, [...get(largest), ...load(at, 0), ...LARGER, ...set(largest), ...next]),
+    ...[...joined(largest, LARGER), ...four(0), ...set(total), ...start],
+    ...loopWhile(at, rowEnd, [
+      ...[...load(at, 0), ...get(largest), ...MINUS, ...set(x), ...exponential(x, n, r), ...set(value)],
+      ...[...get(total), ...get(value), ...PLUS, ...set(total), ...get(at), ...get(value), ...STORE, ...next],
+    ]),
+    ...[...joined(total, PLUS), ...four(1), ...get(total), ...OVER, ...set(total), ...start],
+    ...loopWhile(at, rowEnd, [...get(at), ...load(at, 0), ...get(total), ...TIMES, ...STORE, ...next]),
+    ...[...get(rowEnd), ...set(row)],
   ]);
-
-// ---- The binary format ----
-
-// A whole number in groups of 7 bits; the last group is below 64 where the number has a sign.
-function whole(value, last = 128) {
-  return value < last ? [value] : [value & 127 | 128, ...whole(value >>> 7, last)];
 }
 
-function numbers(count, from = 0) {
-  return Array.from({ length: count }, (_, at) => from + at);
+// max(x, 0) - |x| / 2 x erfc(|x| / sqrt(2)), by the rational approximation of Abramowitz and Stegun (1964), 7.1.26: erf is
+// less than 1.5e-7 off.
+function gelu() {
+  const [at, end, x, size, share, n, r] = numbers(7);
+  const series = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592];
+  return loopWhile(at, end, [
+    ...[...load(at, 0), ...set(x), ...get(x), ...ABSOLUTE, ...set(size)],
+    ...[...four(1), ...get(size), ...four(0.3275911 * Math.SQRT1_2), ...TIMES, ...four(1), ...PLUS, ...OVER],
+    ...set(share),
+    ...[...get(at), ...get(x), ...four(0), ...LARGER],
+    ...[...four(series[0]), ...series.slice(1).flatMap((term) => [...get(share), ...TIMES, ...four(term), ...PLUS])],
+    ...[...get(share), ...TIMES, ...get(size), ...TIMES, ...four(0.5), ...TIMES],
+    ...[...get(x), ...get(x), ...TIMES, ...four(-0.5), ...TIMES, ...set(x), ...exponential(x, n, r)],
+    ...[...TIMES, ...MINUS, ...STORE, ...advance(at, constant(VECTOR_BYTES))],
+  ]);
 }
-
-const sized = (bytes) => [...whole(bytes.length), ...bytes];
-const list = (items) => [...whole(items.length), ...items.flat()];
-const text = (letters) => sized(Array.from(letters, (one) => one.charCodeAt(0)));
-const section = (id, bytes) => [id, ...sized(bytes)];
