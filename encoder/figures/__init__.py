@@ -20,6 +20,7 @@ from encoder.figures.colours import THEMES, thumbnails_lut
 from encoder.figures.gradients import layer_gradients
 from encoder.figures.layers import effect_map, knock_out_map, measure_map, patch_map
 from encoder.figures.norm_components import OUTLIER, component_sizes, gain_bias, outliers, token_steps
+from encoder.figures.norm_weighted import weighted_heatmap
 from encoder.figures.norms import norm_deviations, norm_label, norm_means, norm_tick, token_statistics
 from encoder.figures.pairs import caption_bars, pair_map, similarity_heatmap
 from encoder.figures.patches import norm_dots, patch_maps, position_grid
@@ -46,11 +47,10 @@ __all__ = [
     "OUTLIER", "THEMES", "ProbeCurve", "angles", "arrow", "attention_cells", "attention_heatmap", "attention_spec",
     "attention_window", "caption_bars", "component_sizes", "disambiguate", "distance_curve", "effect_map", "gain_bias",
     "head_biases", "isolated", "knock_out_map", "layer_gradients", "measure_map", "names_of_cells", "norm_deviations",
-    "norm_dots",
-    "norm_label", "norm_means", "norm_tick", "offset_map", "order_bars", "outliers", "pair_map", "patch_map",
-    "patch_maps", "position_dot_products", "position_grid", "position_heatmap", "position_products", "probe_curves",
-    "products_by_distance", "robust_limit", "rotary_angles", "similarity_heatmap", "symmetric_limit", "thumbnails_lut",
-    "token_statistics", "token_steps", "vectors_heatmap", "window_spec",
+    "norm_dots", "norm_label", "norm_means", "norm_tick", "offset_map", "order_bars", "outliers", "pair_map",
+    "patch_map", "patch_maps", "position_dot_products", "position_grid", "position_heatmap", "position_products",
+    "probe_curves", "products_by_distance", "robust_limit", "rotary_angles", "similarity_heatmap", "symmetric_limit",
+    "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap", "weighted_heatmap", "window_spec",
 ]  # fmt: skip
 
 

@@ -67,10 +67,11 @@ class ClassAttribution(Integrated):
 def iter_attribute_class(
     model: TextEncoder, source: Tokenized, label: str, position: int | None = None, reference: Reference = "pad"
 ) -> Generator[int, None, ClassAttribution]:
-    """Yields the number of steps before each part, and returns the attribution. Close it to cancel.
+    """How the tokens share the log-odds of a class, by integrated gradients (Sundararajan et al. 2017).
 
-    source: a text or a pair, as `model.tokenize` gives it; position: for a head that tags tokens. reference: "pad":
-    special tokens stay, and every other becomes padding at the same position; "zero": all vectors are 0.
+    The generator gives the number of steps before each part. source: a text or a pair, as `model.tokenize` gives it;
+    position: for a head that tags tokens. reference: "pad": special tokens stay, and every other becomes padding at the
+    same position; "zero": all vectors are 0.
 
     Raises EncoderError for a model without such a head or class, for a position or a reference that do not fit, for
     more than LONGEST tokens, and where MOST_STEPS are too few.

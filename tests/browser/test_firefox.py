@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from tests import firefox
 from tests.browser.static_server import serving
 from tests.browser.test_site import site
-from tests.site.test_engine import BROWSER, FIFTY, are_those_of_python, texts, unpack
+from tests.site.test_engine import BROWSER, FIFTY, are_those_of_python, of_page, texts, unpack
 
 pytestmark = [
     pytest.mark.browser,
@@ -34,12 +33,7 @@ def test_fifty_texts_give_the_numbers_of_python(name: str, page: firefox.Firefox
     unpack(name, tmp_path)
     with serving(tmp_path) as address:
         page.open(address)
-        found = page.run(
-            "(async () => { const { Model } = await import('/browser/model.js');"
-            " const bytes = async (name) => (await fetch(`/${name}.bin`)).arrayBuffer();"
-            " const model = new Model(await bytes('model'), bytes);"
-            f" const given = {json.dumps({'texts': texts(50)})}; return {FIFTY}; }})()"
-        )
+        found = page.run(of_page(FIFTY, texts=texts(50)))
     are_those_of_python(found, name, texts(50))
 
 

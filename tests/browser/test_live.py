@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,8 @@ from encoder.cli import main
 from encoder.encoders.text import TextEncoder
 from tests.browser.static_server import serving
 from tests.conftest import PATIENCE
-from tests.site.test_kinds import model_of
+from tests.site.test_engine import BROWSER, of_page, texts, unpack
+from tests.site.test_kinds import KINDS, NUMBERS, are_numbers_of, model_of
 
 pytestmark = pytest.mark.browser
 #: A page of a blog: what its frame says is kept in `heard`.
@@ -93,27 +96,59 @@ def test_the_words_of_two_sentences_have_their_effect(
         assert abs(float(number.replace("−", "-")) - expected) < 1e-3
 
 
+def open_in_a_post(page: Page, server: tuple[str, Path], view: str) -> None:
+    """Open a page with the line that a view of the published model gives for it."""
+    page.goto(f"{server[0]}live/{view}")
+    expect(page.locator("body")).to_have_attribute("aria-busy", "false")
+    page.get_by_text("Export and share").click()
+    line = page.locator("#share-frame").input_value()
+    (server[1] / "post.html").write_text(HOST.format(line=line), encoding="utf-8")
+    page.goto(f"{server[0]}post.html")
+
+
+def heard_by(page: Page, kind: str, **values: Any) -> dict[str, Any]:
+    """The first message of a kind with these values; earlier ones are forgotten."""
+    found = page.evaluate(
+        "([kind, values]) => new Promise((done) => { const look = () => { const at = heard.findIndex((one) =>"
+        " one.encoderscope === kind && Object.entries(values).every(([name, value]) => one[name] === value));"
+        " at < 0 ? setTimeout(look, 50) : done(heard.splice(0, at + 1).at(-1)); }; look(); })",
+        [kind, values],
+    )
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("view", "shown"),
+    [
+        ("?layer=1", "#model svg"),
+        ("heads/?view=map", "#head .heatmaplayer image"),
+        ("heads/?view=text", "#head .enc-root"),
+        ("similarity/?text=the+cat+river&similar_to=A+cat+banks", "#said li"),
+    ],
+)
+def test_a_frame_of_each_view_has_its_height_and_hears_the_page(
+    visitor: Page, server: tuple[str, Path], view: str, shown: str
+) -> None:
+    open_in_a_post(visitor, server, view)
+    heard_by(visitor, "drawn")
+    visitor.evaluate("tell({ text: 'the river cat' })")
+    heard_by(visitor, "drawn", text="the river cat")
+    inside = visitor.frame_locator("iframe")
+    expect(inside.locator(shown).first).to_be_visible()
+    picture = inside.locator(shown).last.bounding_box()
+    frame = visitor.locator("iframe").bounding_box()
+    assert picture is not None
+    assert frame is not None
+    assert picture["y"] + picture["height"] <= frame["y"] + frame["height"]
+    assert frame["height"] > 100
+
+
 def test_a_frame_is_driven_from_the_page_around_it(
     visitor: Page, server: tuple[str, Path], model: tuple[TextEncoder, Path]
 ) -> None:
-    visitor.goto(f"{server[0]}live/heads/?view=lines")
-    expect(visitor.locator("#head .enc-root")).to_be_visible()
-    visitor.get_by_text("Export and share").click()
-    line = visitor.locator("#share-frame").input_value()
-    (server[1] / "post.html").write_text(HOST.format(line=line), encoding="utf-8")
-    visitor.goto(f"{server[0]}post.html")
-
-    def heard(kind: str, **values: Any) -> dict[str, Any]:
-        """The first message of a kind with these values; earlier ones are forgotten."""
-        found = visitor.evaluate(
-            "([kind, values]) => new Promise((done) => { const look = () => { const at = heard.findIndex((one) =>"
-            " one.encoderscope === kind && Object.entries(values).every(([name, value]) => one[name] === value));"
-            " at < 0 ? setTimeout(look, 50) : done(heard.splice(0, at + 1).at(-1)); }; look(); })",
-            [kind, values],
-        )
-        assert isinstance(found, dict)
-        return found
-
+    open_in_a_post(visitor, server, "heads/?view=lines")
+    heard = partial(heard_by, visitor)
     heard("ready")
     heard("drawn")
     inside = visitor.frame_locator("iframe")
@@ -148,3 +183,19 @@ def heard_nothing_of(page: Page) -> bool:
     page.locator("[data-name=view]").select_option("lines")
     expect(page.locator("#head .heatmaplayer")).to_have_count(0)
     return "text=a&" in page.url
+
+
+@pytest.mark.slow("fifty texts for each kind")
+@pytest.mark.parametrize("kind", list(KINDS)[:6])
+def test_fifty_texts_have_the_numbers_and_ids_of_python_in_chromium(
+    kind: str, browser: Browser, tmp_path: Path
+) -> None:
+    model, given = model_of(kind), texts(50)
+    shutil.copytree(BROWSER, tmp_path / "browser")
+    unpack(model, tmp_path)
+    (tmp_path / "index.html").write_text("<!DOCTYPE html>", encoding="utf-8")
+    page = browser.new_page()
+    with serving(tmp_path) as address:
+        page.goto(address)
+        are_numbers_of(page.evaluate(of_page(NUMBERS, texts=given)), model, model, given)
+    page.close()

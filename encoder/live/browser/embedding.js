@@ -54,10 +54,12 @@ function checkedSetting({ encoderscope: _, ...values }, models) {
   return texts;
 }
 
-// The HTML line that shows a view in another page. height: of its picture in pixels; show: the picture.
+// The HTML line that shows a view in another page. height: of its picture in pixels; show: the picture, "" for a
+// page without one.
 export function frameLine(address, show, height, title) {
   const whole = new URL(address);
-  for (const [name, value] of [["embed", "1"], ["show", show]]) whole.searchParams.set(name, value);
+  whole.searchParams.set("embed", "1");
+  if (show) whole.searchParams.set("show", show);
   const quoted = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
   return `<iframe src="${quoted(whole.href)}" title="${quoted(title)}" width="100%" height="${height + BESIDE}" ` +
     'loading="lazy" style="border:0"></iframe>';

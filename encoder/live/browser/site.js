@@ -84,11 +84,11 @@ function nameFrame() {
   const link = /** @type {HTMLInputElement} */ (document.getElementById("share-link"));
   if (!link) return;
   link.value = new URL(address(), location.href.split(/[?#]/)[0]).href;
-  const main = ["head", "model"].find((name) => places[name]) ?? Object.keys(places)[0] ?? "model";
+  const main = ["head", "model"].find((name) => places[name]) ?? Object.keys(places)[0] ?? ""; // "": a page of words
   const line = frameLine(
     link.value,
     main,
-    places[main]?.height ?? 0,
+    places[main]?.height ?? document.getElementById(main || "said").offsetHeight,
     `${site.models[state.model].title}: ${document.title}`,
   );
   /** @type {HTMLTextAreaElement} */ (document.getElementById("share-frame")).value = line;
@@ -313,6 +313,7 @@ listenToHost(site.models, (values) => {
 for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll(".site-share [readonly]"))) {
   field.addEventListener("focus", () => field.select());
 }
+document.querySelector(".site-share")?.addEventListener("toggle", nameFrame); // a page of words may have another height now
 
 arrangeFrame(Array.from(/** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".drawing"))));
 fill();
