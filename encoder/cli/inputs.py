@@ -119,6 +119,11 @@ def _opened(source: str, device: str, state: int) -> NamedEncoder | JointEncoder
     return model
 
 
+def close_models() -> None:
+    """Forget the models that stay open."""
+    _opened.cache_clear()
+
+
 def open_models() -> tuple[str, ...]:
     """The names and folders of the models that stay open."""
     return tuple(sorted(_OPEN))

@@ -24,7 +24,16 @@ from encoder.diagnose.example import example_of
 from encoder.diagnose.excluded import Excluded
 from encoder.diagnose.faults import FAULTS, Fault, register
 from encoder.diagnose.fingerprint import Fingerprint, fingerprint
-from encoder.diagnose.folders import Check, Finding, check, folder_of, lengths_of, signal_encoder, text_encoder
+from encoder.diagnose.folders import (
+    Check,
+    Finding,
+    check,
+    folder_of,
+    iter_check,
+    lengths_of,
+    signal_encoder,
+    text_encoder,
+)
 from encoder.diagnose.golden import Golden, read_golden, write_golden
 from encoder.diagnose.golden import make as make_golden
 from encoder.diagnose.media import Inputs, Media, MediaPipeline, media_probes, probe_files, write_probes
@@ -44,8 +53,9 @@ Model = NamedEncoder | JointEncoder
 
 __all__ = [
     "FAULTS", "STAGES", "Check", "Endpoint", "Excluded", "Fault", "Finding", "Fingerprint", "Golden", "Pipeline",
-    "Step", "Verdict", "check", "embed_by_onnx", "example", "find", "find_gradually", "fingerprint", "make_golden",
-    "media_probes", "probe_files", "probes", "read_golden", "read_vectors", "register", "write_golden", "write_probes",
+    "Step", "Verdict", "check", "embed_by_onnx", "example", "find", "find_gradually", "fingerprint", "iter_check",
+    "make_golden", "media_probes", "probe_files", "probes", "read_golden", "read_vectors", "register", "write_golden",
+    "write_probes",
 ]  # fmt: skip
 
 

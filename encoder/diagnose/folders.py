@@ -7,7 +7,7 @@ a folder is said by `model.notes`, from the reader of folders.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, LoadError
 from encoder.inputs.json_file import parse_json, read_text
 from encoder.inputs.tokenizer import Tokenizer
+from encoder.trace import gradual
 
 #: "contradiction": two files say different things; "easily missed": a setting that some programs do not read.
 Level = Literal["contradiction", "easily missed"]
@@ -198,13 +199,20 @@ def folder_of(source: str | Path | None) -> Path | None:
     return path if path.is_dir() else None
 
 
-def check(source: str | Path) -> Check:
-    """What other programs may do wrong with a folder. Raises LoadError where it is not one."""
+def iter_check(source: str | Path) -> Generator[float, None, Check]:
+    """What other programs may do wrong with a folder. Raises LoadError where it is not one.
+
+    The generator gives the share of the checks that are done; the last of them opens the model.
+    """
     folder = folder_of(source)
     if folder is None:
         raise LoadError(f"No folder {str(source)[:200]}: specify a folder with config.json, or a bundled model.")
     files = Files(folder)
-    findings = [finding for one in CHECKS for finding in one(files)]
+    findings: list[Finding] = []
+    for done, one in enumerate(CHECKS):
+        yield done / (len(CHECKS) + 1)
+        findings += one(files)
+    yield len(CHECKS) / (len(CHECKS) + 1)
     notes: tuple[str, ...] = ()
     trouble = ""
     try:
@@ -214,6 +222,9 @@ def check(source: str | Path) -> Check:
         trouble = str(error)
     order = {"contradiction": 0, "easily missed": 1}
     return Check(str(source), tuple(sorted(findings, key=lambda one: order[one.level])), notes, trouble)
+
+
+check = gradual.at_once(iter_check, "check")
 
 
 # --- the checks -----------------------------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 CONTROL_GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 #: Bytes of the largest block by which glibc learns, less its own header: DEFAULT_MMAP_THRESHOLD_MAX of mallopt(3).
 LARGEST_LEARNED = (32 << 20) - (64 << 10)
+#: Bytes that this process may have on the CPU in all, None: as many as the machine gives it.
+_limit: int | None = None
 
 
 @functools.cache
@@ -66,13 +68,21 @@ def memory_in_use(device: torch.device) -> int:
     return int(psutil.Process().memory_info().rss)
 
 
+def limit_memory(most: int | None) -> None:
+    """Let this process have `most` bytes on the CPU in all: `free_memory` counts what is left of them."""
+    global _limit
+    _limit = most
+
+
 def free_memory(device: torch.device) -> int:
-    """Bytes that are free on a device. On the CPU the limits of a container and of systemd (MemoryMax) count, too."""
+    """Bytes that are free on a device. On the CPU the limits of a container, of systemd (MemoryMax) and of
+    `limit_memory` count, too."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
     import psutil
 
-    return min([int(psutil.virtual_memory().available), *free_in_groups()])
+    left = [] if _limit is None else [max(0, _limit - memory_in_use(device))]
+    return min([int(psutil.virtual_memory().available), *free_in_groups(), *left])
 
 
 def free_in_groups(root: Path = CONTROL_GROUPS, own: Path = OWN_GROUPS) -> list[int]:

@@ -26,8 +26,10 @@ from encoder.checkpoints.bundled import bundled_folder
 from encoder.cli import main
 from encoder.cli.agents.answer import COMPACT, DETAIL
 from encoder.cli.agents.prompts import PROMPTS
+from encoder.cli.agents.room import pass_bytes
 from encoder.cli.agents.server import INSTRUCTIONS, make_server
-from encoder.cli.agents.tools import QUESTIONS, TOOLS
+from encoder.cli.agents.tools import DRAWN, QUESTIONS, TOOLS
+from encoder.model.device import limit_memory
 from encoder.run import Text
 from encoder.run.address import read_link
 from encoder.words.glossary import BY_WORD, TERMS
@@ -244,11 +246,12 @@ def test_two_models_are_compared():
         assert float(names["cosines"][place][a, b]) == pytest.approx(found["rows"][0][name], abs=1e-5)
 
 
-@pytest.mark.parametrize("name", TOOLS)
-def test_every_question_has_a_picture(name: str):
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_question_about_numbers_has_a_picture(name: str):
     examples = {"texts": TEXTS[:2], "query": ["an animal"], "text": CAT, "tokens": [1], "layer": 0, "head": 0}
-    own = {key: value for key, value in examples.items() if key in TOOLS[name].required}
-    result = asked("picture", {"of": name, "model": "twin-pre", **own})
+    examples |= {"first": "twin-pre", "second": "twin-post", "model": "twin-pre"}
+    wanted = {"model", *DRAWN[name].schema["required"]} & {*DRAWN[name].schema["properties"]}
+    result = asked("picture", {"of": name, **{key: examples[key] for key in wanted}})
     said = result.structured_content
     assert said is not None
     assert set(said) >= {"answer", "limit", "assumptions", "view", "python", "command"}
@@ -413,14 +416,34 @@ def test_long_work_says_its_progress_and_ends_when_it_takes_too_long():
 
     async def ask() -> types.CallToolResult:
         async with Client(make_server()) as client:
-            await client.call_tool("what_changes_without_a_part", {"text": f"{CAT} " * 20}, progress_callback=hear)
+            for name, given in (
+                ("what_changes_without_a_part", {"text": f"{CAT} " * 20}),
+                ("check_a_folder", {"folder": "twin-pre"}),
+            ):
+                heard.clear()
+                await client.call_tool(name, given, progress_callback=hear)
+                assert heard == sorted(heard)
+                assert len(heard) > 1
         async with Client(make_server(limit=0.0)) as client:
             return await client.call_tool("what_changes_without_a_part", {"text": CAT})
 
-    late = anyio.run(ask)
-    assert late.is_error
-    assert heard == sorted(heard)
-    assert len(heard) > 1
+    assert anyio.run(ask).is_error
+
+
+def test_a_question_that_needs_more_memory_than_is_left_is_refused_before_it_runs(monkeypatch: pytest.MonkeyPatch):
+    given = {"text": f"{CAT} " * 200, "tokens": [1], "layer": 0, "head": 0, "model": "twin-pre"}
+    answered("what_a_token_attends_to", given)
+    model = encoder.load("twin-pre", device="cpu")
+    needed = pass_bytes(model, len(model.tokenize(given["text"])))
+    monkeypatch.setattr(type(model), "trace", None)  # nothing runs
+    try:
+        limit_memory(psutil.Process().memory_info().rss + needed // 4)
+        assert f"{needed / 1e6:,.0f} MB" in refused("what_a_token_attends_to", given)
+        assert "--memory" in refused("embed", {"texts": ["a", given["text"]], "model": "twin-pre"})
+    finally:
+        limit_memory(None)
+    monkeypatch.undo()
+    assert answered("what_a_token_attends_to", given)["rows_in_all"] == len(model.tokenize(given["text"]))
 
 
 def test_two_clients_at_once_get_their_own_answers():

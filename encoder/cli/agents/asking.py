@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from encoder.checkpoints.bundled import BUNDLED
 from encoder.cli import running, writing
+from encoder.cli.agents import room
 from encoder.cli.command import PROGRAM, Command, CommandError, Option, Parser, Result
 from encoder.cli.inputs import Misuse
 from encoder.errors import quoted
@@ -129,6 +130,7 @@ def ask(
     """
     words = line_of(command, model_place(model, root), options)
     parsed = parse(command, [*words, "--format", "json"])
+    room.check(parsed)
     found = running.found(command, function, parsed)
     assert not isinstance(found, int)
     results = list(found)

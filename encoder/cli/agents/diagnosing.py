@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from encoder.cli import diagnose, running
+from encoder.cli import diagnose, progress, running
 from encoder.cli.agents.answer import Answer, view_of
 from encoder.cli.agents.asking import (
     DETAIL,
@@ -23,7 +23,7 @@ from encoder.cli.agents.asking import (
     schema_of,
 )
 from encoder.cli.command import PROGRAM
-from encoder.diagnose import Check, Verdict, check
+from encoder.diagnose import Check, Verdict, iter_check
 
 #: Other models of one search, each of which is opened.
 MOST_OTHERS = 3
@@ -53,7 +53,7 @@ class FolderCheck:
     def run(self, given: Mapping[str, Any], root: Path | None) -> Answer:
         """The findings, contradictions first. Raises CommandError and EncoderError."""
         place = model_place(given["folder"], root)
-        found = check(place)
+        found = progress.shares(iter_check(place))
         return Answer(
             _checked(found),
             found.about()["findings"],

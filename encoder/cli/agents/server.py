@@ -53,6 +53,9 @@ def serve(options: argparse.Namespace) -> int:
     import anyio
     from mcp.server.stdio import stdio_server
 
+    from encoder.model.device import limit_memory
+
+    limit_memory(options.memory * 1_000_000)
     server = make_server(root)
 
     async def run() -> None:

@@ -6,10 +6,10 @@ A tool's arguments are options of that command, so limits and words are those of
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scipy.stats import spearmanr
 
@@ -18,10 +18,14 @@ from encoder.cli.agents import glossary
 from encoder.cli.agents.answer import Answer
 from encoder.cli.agents.asking import DETAIL, MODEL, Reply, ask, check, option_of, schema_of
 from encoder.cli.agents.diagnosing import FolderCheck, VectorDiagnosis
+from encoder.drawing import still
 from encoder.export import why as export_why
 from encoder.run import ModelSpec, Place, Run, Text
 from encoder.run.address import Link
 from encoder.run.code import model_lines, python_lines
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,20 @@ class Tool:
             self.link(run, given),
             self.python(run, given),
             reply.line,
+        )
+
+    def drawn(self, given: Mapping[str, Any], root: Path | None) -> Answer:
+        """The picture of the answer. Raises CommandError and EncoderError."""
+        reply = self.ask(given, root)
+        run = self.run_of(given, reply)
+        return Answer(
+            f"The picture of {reply.result.name}.",
+            limit=self.limit,
+            assumptions=reply.facts,
+            link=self.link(run, given),
+            python=self.python(run, given),
+            command=f"{reply.line} --out picture.png",
+            png=reply.png(),
         )
 
     def link(self, run: Run, given: Mapping[str, Any]) -> str:
@@ -338,9 +356,6 @@ TOOLS: dict[str, Tool] = {
 }
 
 
-PICTURE_OF = {"enum": list(TOOLS), "description": "the question that the picture answers"}
-
-
 @dataclass(frozen=True)
 class Comparison:
     """Two models, or one with its norms in two places, on the same texts."""
@@ -365,6 +380,17 @@ class Comparison:
 
     def run(self, given: Mapping[str, Any], root: Path | None) -> Answer:
         """The cosines by both. Raises CommandError and EncoderError."""
+        return self._compared(given, root)[0]
+
+    def drawn(self, given: Mapping[str, Any], root: Path | None) -> Answer:
+        """The same, with the picture of the differences. Raises CommandError and EncoderError."""
+        answer, differences = self._compared(given, root)
+        title = f"cosine by {answer.assumptions['second']} minus that by {answer.assumptions['first']}"
+        names = [str(at) for at in range(len(differences))]
+        return replace(answer, png=still.matrix(title, differences, names, names, signed=True).png())
+
+    def _compared(self, given: Mapping[str, Any], root: Path | None) -> tuple[Answer, np.ndarray]:
+        """The answer, and the difference of the cosines of each pair of texts [N, N]."""
         replies = [
             ask(
                 running.COMMANDS["embed"],
@@ -393,7 +419,7 @@ class Comparison:
         if len(rows) > 2:
             rank = spearmanr([row["first"] for row in rows], [row["second"] for row in rows]).statistic
             said += f"; the rank correlation of all {len(rows)} pairs is {rank:.3f}"
-        return Answer(
+        answer = Answer(
             f"{said}.",
             rows,
             {"first": "cosine by the first model", "second": "cosine by the second model"},
@@ -403,6 +429,11 @@ class Comparison:
             _comparing_lines(specs, given["texts"]),
             command=" && ".join(reply.line for reply in replies),
         )
+        return answer, cosines[1] - cosines[0]
+
+
+#: The questions that have a picture.
+DRAWN: dict[str, Tool | Comparison] = {**TOOLS, "do_two_models_agree": Comparison()}
 
 
 @dataclass(frozen=True)
@@ -414,30 +445,21 @@ class Picture:
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema: `of`, and the arguments of all questions, which `run` checks by their own."""
-        own = {name: one for tool in TOOLS.values() for name, one in tool.schema["properties"].items()}
+        own = {name: one for tool in DRAWN.values() for name, one in tool.schema["properties"].items()}
+        of = {"enum": list(DRAWN), "description": "the question that the picture answers"}
         return {
             "type": "object",
-            "properties": {"of": PICTURE_OF, **{name: one for name, one in own.items() if name != "detail"}},
+            "properties": {"of": of, **{name: one for name, one in own.items() if name != "detail"}},
             "required": ["of"],
             "additionalProperties": False,
         }
 
     def run(self, given: Mapping[str, Any], root: Path | None) -> Answer:
         """The picture. Raises CommandError and EncoderError."""
-        tool = TOOLS[given["of"]]
+        tool = DRAWN[given["of"]]
         own = {name: value for name, value in given.items() if name != "of"}
         check(own, tool.schema)
-        reply = tool.ask(own, root)
-        run = tool.run_of(own, reply)
-        return Answer(
-            f"The picture of {reply.result.name}.",
-            limit=tool.limit,
-            assumptions=reply.facts,
-            link=tool.link(run, own),
-            python=tool.python(run, own),
-            command=f"{reply.line} --out picture.png",
-            png=reply.png(),
-        )
+        return tool.drawn(own, root)
 
 
 @dataclass(frozen=True)
@@ -462,7 +484,7 @@ QUESTIONS: dict[str, Tool | Comparison | FolderCheck | VectorDiagnosis | Picture
     **TOOLS,
     "check_a_folder": FolderCheck(),
     "why_vectors_differ": VectorDiagnosis(),
-    "do_two_models_agree": Comparison(),
+    "do_two_models_agree": DRAWN["do_two_models_agree"],
     "picture": Picture(),
     "what_a_term_means": Meaning(),
 }
