@@ -31,6 +31,7 @@ const DOES = {
     /** @type {[number, number]} */
     const query = [startX, startY];
     const isOver = truth !== null;
+    const isOther = isOver && given && String(given) !== String(truth); // from what is right
     /** @param {number[]} place */
     const at = ([x, y]) => [(x / farthest + 1) * SIZE / 2, (1 - y / farthest) * SIZE / 2];
     const arrow = (vector, name) => {
@@ -64,7 +65,7 @@ const DOES = {
       formula.textContent = `q · k / √2 = (${query.map((one) => one.toFixed(1)).join(", ")}) · (${
         keys[target].join(", ")
       }) / √2 = ${threeDigits(scores[target])} for “${labels[target]}”; softmax gives ${weights[target].toFixed(2)}.${
-        isOver && given ? " Dashed: your query." : ""
+        isOther ? " Dashed: your query." : ""
       }`;
       bars.replaceChildren(
         ...weights.map((weight, k) => lineOf(labels[k], weight, k === target && weight >= goal)),
@@ -100,7 +101,7 @@ const DOES = {
       axes,
       ...keys.map((key, k) => arrow(key, `enc-gesture-key${k === target ? " enc-gesture-target" : ""}`)),
       ...names,
-      ...isOver && given ? [arrow(given, "enc-gesture-given")] : [],
+      ...isOther ? [arrow(given, "enc-gesture-given")] : [],
       line,
       handle,
     );
