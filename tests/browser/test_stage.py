@@ -46,7 +46,7 @@ HIDDEN_ROWS = """() => [...document.querySelectorAll(".enc-wall-exhibit tr")].fi
 }).map((row) => row.textContent)"""
 #: Pictures of a page.
 BEHIND = ".stMain :is(.enc-plot, .enc-model, .enc-grid)"
-#: A stage of less than three fifths of the window, an open part with less than two fifths of it, and halves of the window without words and pictures.
+#: A stage of less than three fifths of the window, a part of less than three fifths of its height, and empty halves.
 EMPTY = """() => {
   const stage = document.querySelector(".st-key-lesson-stage, .st-key-lesson-card");
   if (!stage) return ["no stage"];
@@ -62,8 +62,9 @@ EMPTY = """() => {
     upper: parts.some((box) => box.top < y), lower: parts.some((box) => box.bottom > y && box.top < innerHeight),
   };
   const part = document.querySelector(".enc-model-opened:not([hidden])")?.getBoundingClientRect();
-  const partly = part ? part.width * within(part.bottom, innerHeight) / (innerWidth * innerHeight) : 1;
-  return [...(share < 0.6 ? [`stage: ${share}`] : []), ...(partly < 0.4 ? [`part: ${partly}`] : []), ...Object.keys(halves).filter((name) => !halves[name])];
+  const high = part ? within(part.bottom, innerHeight) - within(part.top, innerHeight) : innerHeight;
+  return [...(share < 0.6 ? [`stage: ${share}`] : []), ...(high < 0.6 * innerHeight ? [`part: ${high}`] : []),
+    ...Object.keys(halves).filter((name) => !halves[name])];
 }"""
 
 
