@@ -274,7 +274,9 @@ function lanesOf(places, { lanes, turned }, scale) {
 
 function setLane(chip, place, x, lane) {
   chip.dataset.at = String(x);
-  const [left, top] = place.turned ? [`${lane ? 36 : 2}px`, `${x}px`] : [`${x}px`, `${27 + 24 * lane}px`];
+  const [left, top] = place.turned
+    ? [`${lane ? 36 : 2}px`, `${x}px`]
+    : [`${x}px`, `${(27 + 24 * lane) * place.scale}px`];
   Object.assign(chip.style, { left, top });
 }
 

@@ -29,7 +29,9 @@ function fitPanel(panel, wanted, highest = 0) {
 function sizePanel(panel, wanted, highest) {
   panel.querySelector(".enc-model-more")?.remove();
   Object.assign(panel.style, { maxHeight: "none", top: `${wanted}px` });
-  const above = panel.parentElement.getBoundingClientRect().top;
+  const { top: start, bottom: end } = panel.parentElement.getBoundingClientRect();
+  // A picture out of the window, such as a later slide, has the room that it gets when it is scrolled to.
+  const above = start >= globalThis.innerHeight || end <= 0 ? ABOVE_PANEL : start;
   const lowest = globalThis.innerHeight - above - BELOW_PANEL;
   const content = panel.offsetHeight;
   const top = Math.max(highest, ABOVE_PANEL - above, Math.min(wanted, lowest - content));
@@ -39,11 +41,13 @@ function sizePanel(panel, wanted, highest) {
   if (content > room) cutPanel(panel, Math.max(LEAST_PANEL, room));
 }
 
-// Ends the panel below its last whole row.
+// Ends the panel below its last whole row. A row inside a formula, or next to a higher one, does not end it.
 function cutPanel(panel, room) {
   const start = panel.getBoundingClientRect().top - panel.scrollTop;
-  const edges = [...panel.querySelectorAll(PANEL_ROWS)].map((row) => row.getBoundingClientRect().bottom - start);
-  const last = Math.max(...edges.filter((edge) => edge <= room - SIGN_HEIGHT));
+  const rows = [...panel.querySelectorAll(PANEL_ROWS)].map((row) => row.getBoundingClientRect());
+  const isInside = (edge) => rows.some(({ top, bottom }) => top - start < edge - 1 && bottom - start > edge + 1);
+  const edges = rows.map(({ bottom }) => bottom - start);
+  const last = Math.max(...edges.filter((edge) => edge <= room - SIGN_HEIGHT && !isInside(edge)));
   panel.style.maxHeight = `${Number.isFinite(last) ? last + SIGN_HEIGHT : room}px`;
   const more = make("button", { type: "button", class: "enc-model-more" }, "↓ More below");
   more.addEventListener("click", () => panel.scrollBy({ top: panel.clientHeight - SIGN_HEIGHT }));

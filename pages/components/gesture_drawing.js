@@ -27,10 +27,11 @@ const lineOf = (label, weight, isRight) => {
  */
 const DOES = {
   aim({ labels, keys, target, goal, farthest, given, truth }) {
-    const [startX, startY] = given ?? truth ?? [0.4, 0.4];
+    const [startX, startY] = truth ?? given ?? [0.4, 0.4];
     /** @type {[number, number]} */
     const query = [startX, startY];
     const isOver = truth !== null;
+    const isOther = isOver && given && String(given) !== String(truth); // from what is right
     /** @param {number[]} place */
     const at = ([x, y]) => [(x / farthest + 1) * SIZE / 2, (1 - y / farthest) * SIZE / 2];
     const arrow = (vector, name) => {
@@ -63,7 +64,9 @@ const DOES = {
       handle.setAttribute("aria-valuetext", said);
       formula.textContent = `q · k / √2 = (${query.map((one) => one.toFixed(1)).join(", ")}) · (${
         keys[target].join(", ")
-      }) / √2 = ${threeDigits(scores[target])} for “${labels[target]}”; softmax gives ${weights[target].toFixed(2)}`;
+      }) / √2 = ${threeDigits(scores[target])} for “${labels[target]}”; softmax gives ${weights[target].toFixed(2)}.${
+        isOther ? " Dashed: your query." : ""
+      }`;
       bars.replaceChildren(
         ...weights.map((weight, k) => lineOf(labels[k], weight, k === target && weight >= goal)),
       );
@@ -98,6 +101,7 @@ const DOES = {
       axes,
       ...keys.map((key, k) => arrow(key, `enc-gesture-key${k === target ? " enc-gesture-target" : ""}`)),
       ...names,
+      ...isOther ? [arrow(given, "enc-gesture-given")] : [],
       line,
       handle,
     );
@@ -185,7 +189,11 @@ const DOES = {
         rows[k].said.value = one.toFixed(2);
         rows[k].input.setAttribute("aria-valuetext", one.toFixed(2));
       });
-      total.textContent = sum(values) ? "The weights are scaled to the sum 1." : "Move at least one slider.";
+      total.textContent = isOver
+        ? "The last column, in bold: softmax of the scores."
+        : sum(values)
+        ? "The weights are scaled to the sum 1."
+        : "Move at least one slider.";
     };
     share();
     const inner = make("div", {}, ...rows.map(({ row }) => row), total);
@@ -240,7 +248,11 @@ function grid({ labels, given, truth }, strengths) {
     cell.setAttribute("aria-label", `${labels[i]} to ${labels[j]}: ${value}${right}`);
     if (isOver) {
       cell.style.setProperty("--truth", String(truth[i][j]));
-      cell.textContent = truth[i][j] >= 0.1 ? truth[i][j].toFixed(1).replace("0.", ".") : "";
+      cell.textContent = truth[i][j] < 0.1
+        ? ""
+        : strengths.length === 2
+        ? "×"
+        : truth[i][j].toFixed(1).replace("0.", ".");
     } else cell.textContent = value && strengths.length === 2 ? "×" : "";
   };
   const set = (i, j, value) => {

@@ -16,6 +16,7 @@ from pages.core.stores import cache
 from pages.core.view import first_view, model_spec, output, selection, typed_text
 from pages.core.view.view import View, ViewParams
 from pages.core.widgets import examples
+from pages.core.words import gestures
 from pages.model import cost, decoder, export, picture, switches, ways
 from pages.model.params import Params
 from pages.state import links
@@ -94,7 +95,7 @@ def answer(view: View, trace: Trace) -> None:
         if (of_decoder := decoder.of(trace)) is not None:
             st.markdown(decoder.answer(view, of_decoder), width="content")
         elif view.i is None:
-            st.markdown("Click a token to see what it attends to.", width="content")
+            gestures.caption(f"{gestures.CLICK} a token to see what it attends to.")
         else:
             picture.two_meanings(view, view.i)
             st.markdown(picture.answer(view, view.i), width="content")

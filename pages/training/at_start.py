@@ -43,6 +43,11 @@ def show() -> None:
 
 def controls() -> None:
     """What to measure."""
+    with st.container(key="controls-gradients"):
+        _controls()
+
+
+def _controls() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = state.segmented(
             GradientParams.setting,

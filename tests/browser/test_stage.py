@@ -46,7 +46,7 @@ HIDDEN_ROWS = """() => [...document.querySelectorAll(".enc-wall-exhibit tr")].fi
 }).map((row) => row.textContent)"""
 #: Pictures of a page.
 BEHIND = ".stMain :is(.enc-plot, .enc-model, .enc-grid)"
-#: A stage of less than three fifths of the window, and halves of the window without words and pictures.
+#: A stage of less than three fifths of the window, a part of less than three fifths of its height, and empty halves.
 EMPTY = """() => {
   const stage = document.querySelector(".st-key-lesson-stage, .st-key-lesson-card");
   if (!stage) return ["no stage"];
@@ -61,7 +61,10 @@ EMPTY = """() => {
     left: parts.some((box) => box.left < x), right: parts.some((box) => box.right > x),
     upper: parts.some((box) => box.top < y), lower: parts.some((box) => box.bottom > y && box.top < innerHeight),
   };
-  return [...(share < 0.6 ? [`stage: ${share}`] : []), ...Object.keys(halves).filter((name) => !halves[name])];
+  const part = document.querySelector(".enc-model-opened:not([hidden])")?.getBoundingClientRect();
+  const high = part ? within(part.bottom, innerHeight) - within(part.top, innerHeight) : innerHeight;
+  return [...(share < 0.6 ? [`stage: ${share}`] : []), ...(high < 0.6 * innerHeight ? [`part: ${high}`] : []),
+    ...Object.keys(halves).filter((name) => !halves[name])];
 }"""
 
 
@@ -140,7 +143,7 @@ def test_a_question_and_its_options_are_in_the_window_and_no_page_tells_the_answ
         for size in (SMALL_PHONE, {"width": PHONE["width"], "height": PHONE["height"]}):
             phone.set_viewport_size(size)
             wait_until_none(phone, CUT, [RIGHT_ON_PHONE, 44])
-        wait_until_none(wall, CUT, [".enc-wall :is(h1, p, tr, footer)", 0])
+        wait_until_none(wall, CUT, [".enc-wall :is(h1, p, li, tr, footer), .st-key-wall-gesture .enc-gesture > *", 0])
         wait_until_none(wall, HIDDEN_ROWS)
         wait_until_none(wall, SMALL)
 

@@ -19,7 +19,9 @@ _PART = """
 .st-key-lesson-stage .enc-model:has(.enc-model-opened:not([hidden])) { --enc-type: var(--enc-stage-type, 1.2);
   display: flex; flex-direction: column; height: calc(100vh - 7rem); }
 .st-key-lesson-stage .enc-model:has(.enc-model-opened:not([hidden])) > :not(:has(.enc-model-opened)) { display: none; }
-.st-key-lesson-stage .enc-model > :has(> .enc-model-opened:not([hidden])) { flex: 1; min-height: 0; overflow: hidden; }
+.st-key-lesson-stage .enc-model > :has(.enc-model-opened:not([hidden])) { flex: 1; min-height: 0; }
+.st-key-lesson-stage .enc-model :has(> .enc-model-opened:not([hidden])) { height: 100%; overflow: hidden; }
+.st-key-lesson-stage:has(.enc-model-opened:not([hidden])) .st-key-model-said { display: none; }
 .st-key-lesson-stage .enc-model-opened:not([hidden]) { position: absolute; inset: 0 !important; width: auto !important;
   max-height: none !important; padding: 1rem 1.5rem; animation: none; box-shadow: none; z-index: 5; }
 .st-key-lesson-stage .enc-model-more { display: none !important; }

@@ -105,9 +105,8 @@ def _read_number(text: str) -> float | None:
 
 
 def _order(question: kinds.OrderQuestion, look: Look, key: str, give: Give) -> None:
-    labels = sorted(map(str, question.items))  # a fixed order that says nothing of the answer
-    chosen = st.multiselect("Select all, largest first", labels, key=f"{key}:order", format_func=str)
-    _button(chosen if len(chosen) == len(labels) else None, key, give)
+    # In a fixed order that says nothing of the answer; all items are in the window, and a thumb moves them.
+    gesture({"does": "sort", "labels": sorted(map(str, question.items))}, key=f"{key}:order", on_answer=give)
 
 
 def _sentence(question: open_kinds.SentenceQuestion, look: Look, key: str, give: Give) -> None:
@@ -206,8 +205,6 @@ def true_value(question: Question, look: Look, truth: Truth) -> str:
         return "The picture shows what is right."
     listed = " or ".join(answer_text(question, look, one) for one in truth.answers)
     match question.kind:
-        case "concept":
-            return f"True is: {listed}"
         case "sentence":
             return f"A sentence that works: “{listed}”"
         case _:

@@ -153,7 +153,7 @@ class NumberQuestion(OfQuantity, Question):
     def truth(self, look: Look) -> Truth:
         """The number."""
         value = self.asked.value(look)
-        return Truth(value, {self.asked.quantity.name.replace("_", " "): value}, self.asked.quantity.formula)
+        return Truth(value, {self.asked.quantity.label: value}, self.asked.quantity.formula)
 
     def read(self, answer: Any, look: Look) -> float:
         """A number."""
@@ -250,6 +250,14 @@ def _name(quantity: Any, other: Any) -> str:
     if isinstance(quantity, int | float):
         return "compared with"
     asked = read_quantity(quantity)
+    if asked.quantity.name == "weighted_sum":
+        pairs = zip(asked.arguments["weights"], asked.arguments["values"], strict=True)
+        return " + ".join(f"{weight:g} x {value:g}" for weight, value in pairs)
     others = asked.arguments if isinstance(other, int | float) else read_quantity(other).arguments
-    differs = [f"{name} {value}" for name, value in asked.arguments.items() if others.get(name) != value]
-    return ", ".join([asked.quantity.name, *differs]).replace("_", " ")
+    differs = [
+        value if isinstance(value, str) else f"{name} {value}"
+        for name, value in asked.arguments.items()
+        if others.get(name) != value
+    ]
+    named = asked.quantity.label + (": " if differs else "") + ", ".join(differs)
+    return named.replace("_", " ").replace("ffn", "FFN")

@@ -72,7 +72,8 @@ class SentenceQuestion(OfQuantity, Question):
 
     def truth(self, look: Look) -> Truth:
         """The example, and its number."""
-        return Truth(self.example, {"example": self.asked.value(look.about(self.example))}, self.asked.quantity.formula)
+        value = self.asked.value(look.about(self.example))
+        return Truth(self.example, {f"{self.asked.quantity.label}, example": value}, self.asked.quantity.formula)
 
     def read(self, answer: Any, look: Look) -> str:
         """A sentence of at most MOST_LETTERS letters."""
@@ -82,7 +83,7 @@ class SentenceQuestion(OfQuantity, Question):
         """Run the sentence and compare. Raises QuestionError if it lacks a token that the question names."""
         value = self.asked.value(look.about(answer))
         right = COMPARISONS[self.compare](value, self.than)
-        return Grade(float(right), right, {self.asked.quantity.name.replace("_", " "): value})
+        return Grade(float(right), right, {self.asked.quantity.label: value})
 
 
 @kind("concept")

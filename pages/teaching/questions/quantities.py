@@ -103,6 +103,11 @@ class Quantity:
     formula: str
     per_head: bool
 
+    @property
+    def label(self) -> str:
+        """The name as a reader sees it."""
+        return LABELS.get(self.name, self.name.replace("_", " "))
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -128,6 +133,15 @@ class Asked:
 
 
 QUANTITIES: dict[str, Quantity] = {}
+#: What a reader sees where the name of a quantity is an abbreviation.
+LABELS = {
+    "n_tokens": "tokens",
+    "n_pieces": "tokens",
+    "norm_std": "standard deviation",
+    "norm_mean": "mean",
+    "layer_flops": "FLOPs",
+    "dot_variance": "variance",
+}
 
 
 def _quantity(formula: str = "", *, per_head: bool = False) -> Callable[[Callable[..., float]], Callable[..., float]]:

@@ -4,9 +4,12 @@ It is a few hundred bytes of HTML, so that a phone has it at once; the wall draw
 """
 
 from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
 
 from encoder.errors import EncoderError
 from encoder.figures.numbers import exact_or_three_digits, three_digits
+from encoder.trace.tokens import is_special
 from pages.teaching.questions import Look, Question, controls
 from pages.teaching.questions.kinds import NumberQuestion, TokenQuestion
 from pages.teaching.questions.open_kinds import DrawQuestion
@@ -20,7 +23,9 @@ OF_A_ROW = ("weight", "row_entropy", "on_special_tokens", "on_later_tokens")
 
 
 def html(question: Question, look: Look, truth: Truth) -> str:
-    """The bars of a question's truth; "" where its sentence says all."""
+    """The bars of a question's truth, or the tokens that it counts; "" where its sentence says all."""
+    if counted := tokens(question, look):
+        return f"<ol class='enc-counted'>{''.join(f'<li>{escape(one)}</li>' for one in counted)}</ol>"
     lines = row(question, look, truth) or numbers(truth.numbers, right_labels(question, look, truth))
     return table(lines, "What the model computes") if len(lines) > 1 else ""
 
@@ -34,7 +39,7 @@ def row(question: Question, look: Look, truth: Truth) -> list[Line]:
     elif isinstance(question, NumberQuestion) and question.asked.quantity.name in OF_A_ROW:
         given = question.asked.arguments
         query, at = given["query"], look.about(given.get("text")).at(given.get("layer"), given.get("head"))
-        marked = [at.token(given["key"])] if "key" in given else []
+        marked = _counted(at, question.asked.quantity.name, given)
     if query is None:
         return []
     weights = at.row(query)
@@ -44,6 +49,25 @@ def row(question: Question, look: Look, truth: Truth) -> list[Line]:
         Line(at.names[place], f"{weights[place]:.2f}", float(weights[place]) / largest, place in marked)
         for place in sorted(strongest)
     ]
+
+
+def _counted(look: Look, quantity: str, given: Mapping[str, Any]) -> list[int]:
+    """The places of a row whose weights are the number: one key, or all special or later tokens."""
+    if quantity == "on_special_tokens":
+        return [place for place, special in enumerate(is_special(look.trace)) if special]
+    if quantity == "on_later_tokens":
+        return list(range(look.token(given["query"]) + 1, look.trace.n_tokens))
+    return [look.token(given["key"])] if "key" in given else []
+
+
+def tokens(question: Question, look: Look) -> list[str]:
+    """The tokens that a question counts; empty for other questions."""
+    asked = question.asked if isinstance(question, NumberQuestion) else None
+    if asked is None or asked.quantity.name not in ("n_tokens", "n_pieces"):
+        return []
+    trace = look.about(asked.arguments.get("text")).trace
+    hidden = is_special(trace) if asked.quantity.name == "n_pieces" else [False] * trace.n_tokens
+    return [label for label, is_hidden in zip(trace.labels, hidden, strict=True) if not is_hidden]
 
 
 def numbers(found: Mapping[str, float], right: Sequence[str] = ()) -> list[Line]:

@@ -7,15 +7,18 @@ letter has at least a thirtieth of the window's height: stage.css gives all size
 import html
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from encoder.errors import EncoderError
+from pages.components.gesture import gesture
 from pages.components.rooms import room_refresh
 from pages.core.words.markdown import say_error
 from pages.teaching.lessons import on_stage, progress
 from pages.teaching.questions import Look, Question, controls
-from pages.teaching.questions.kinds import OrderQuestion
+from pages.teaching.questions.gestures import GestureQuestion
+from pages.teaching.questions.kinds import NumberQuestion, OrderQuestion, TokenQuestion
 from pages.teaching.questions.open_kinds import ConclusionQuestion
 from pages.teaching.questions.question import Choosing, Truth
 from pages.teaching.rooms import Asked, Room, RoomError, session
@@ -30,8 +33,8 @@ LONG = 330
 SHORT_OPTION = 14
 #: Lines of an exhibit below which the answer has a line of its own.
 MOST_LINES = 8
-#: Of a gesture, whose drawing is on the students' screens.
-ON_SCREENS = "Your screen shows what is right."
+#: Room for what is done by hand, which is drawn over it.
+HANDS = "<div class='enc-wall-hands'></div>"
 #: What a class does where it chooses nothing.
 DOES = {
     "number": "Enter your number.",
@@ -39,7 +42,7 @@ DOES = {
     "order": "Put them in order.",
     "draw": "Draw the row.",
     "gesture": "Do it on your screen.",
-    "sentence": "Write a sentence.",
+    "sentence": "Write it on your screen.",
     "conclusion": "Write one or two sentences.",
     "test": "Answer all questions on your screen.",
 }
@@ -78,6 +81,16 @@ def _question(asked_id: str) -> None:
         say_error(error, st.warning, icon=":material/help:")
         return
     st.html(face(asked, question, look, answers, here, _code(now)))
+    if isinstance(question, GestureQuestion) and look is not None:
+        _by_hand(asked, question, look)
+
+
+def _by_hand(asked: Asked, question: GestureQuestion, look: Look) -> None:
+    """What the class does by hand, between question and reason; after the result, what is right."""
+    task = question.task(look)
+    truth = task.truth if asked.revealed else None
+    with st.container(key="wall-gesture"):
+        gesture(task.header, key=f"wall:{asked.id}:{asked.revealed}", given=truth, truth=truth)
 
 
 def face(
@@ -85,43 +98,57 @@ def face(
 ) -> str:
     """A question as the wall shows it. answers: JSON by member; here: members who are present; code: HTML."""
     vote = results.vote(asked.id, answers, question, look)
-    said = f"{len(answers)} of {max(here, len(answers))} answered"
+    said, value = f"{len(answers)} of {max(here, len(answers))} answered", ""
     if asked.revealed and isinstance(question, ConclusionQuestion) and question.model:
         inner = f"<p class='enc-wall-true'>{html.escape(question.model)}</p><div class='enc-wall-exhibit'></div>"
     elif asked.revealed and look is not None and (truth := question.truth(look)).value is not None:
-        inner = _revealed(question, look, truth)
+        inner = _revealed(question, look, truth, vote.bars)
+        if isinstance(question, NumberQuestion) and exhibit.row(question, look, truth):
+            value = f" <em>{exhibit.answer(question, look, truth)}</em>"  # a row fills the wall
         said = said if vote.right is None else f"{round(vote.right * len(vote.given))} of {len(vote.given)} right"
     elif asked.revealed and not vote.bars:
         inner = "<p class='enc-wall-true'>Compare your answers.</p><div class='enc-wall-exhibit'></div>"
     else:
         inner = _open(question, look, vote.bars)
     return (
-        f"<section class='enc-wall{_size(question, look)}' aria-label='Question'><h1>{html.escape(question.ask)}</h1>"
-        f"{inner}<footer><b>{said}</b>{code}</footer></section>"
+        f"<section class='enc-wall{_size(question, look)}' aria-label='Question'>"
+        f"<h1>{html.escape(question.ask)}{value}</h1>{inner}<footer><b>{said}</b>{code}</footer></section>"
     )
 
 
 def _open(question: Question, look: Look | None, bars: Sequence[results.Bar]) -> str:
     """All options with a bar for each, which grows with the answers; without options, what to do and the answers."""
     lines = options(question, look, bars)
+    if question.kind == "gesture":
+        return f"<p class='enc-wall-task'>{DOES['gesture']}</p>{HANDS}"
     if not lines:
         counted = "".join(f"<li>{_bar(line)}</li>" for line in _counted(question, bars))
         return f"<p class='enc-wall-does'>{DOES.get(question.kind, '')}</p><ol class='enc-wall-options'>{counted}</ol>"
     short = all(len(line.label) <= SHORT_OPTION for line in lines)
-    items = "".join(f"<li>{_bar(line)}</li>" for line in lines)
-    return f"<ol class='enc-wall-options{' enc-wall-short' if short and len(lines) > 4 else ''}'>{items}</ol>"
+    return _listed(lines, " enc-wall-short" if short and len(lines) > 4 else "")
 
 
-def _revealed(question: Question, look: Look, truth: Truth) -> str:
-    """The right number in the middle, with the row or the numbers that it rests on, and why."""
+def _listed(lines: Sequence[Line], names: str = "") -> str:
+    items = "".join(f"<li{' data-right' if line.right else ''}>{_bar(line)}</li>" for line in lines)
+    return f"<ol class='enc-wall-options{names}'>{items}</ol>"
+
+
+def _revealed(question: Question, look: Look, truth: Truth, bars_of_class: Sequence[results.Bar]) -> str:
+    """The right number or option in the middle, with the row or the numbers that it rests on, and why.
+
+    Options stay with the answers of the class: what many chose is what the class talks about.
+    """
     answer, bars = exhibit.answer(question, look, truth), exhibit.html(question, look, truth)
-    is_marked = bars.count("<tr") > MOST_LINES or question.kind == "draw"  # then the row itself has the right number
+    is_marked = bars.count("<tr") > MOST_LINES or question.kind == "draw"  # then question and row have the right number
     large = f"<p class='enc-wall-answer'>{html.escape(answer)}</p>" if answer and len(answer) <= 40 else ""
-    true = ON_SCREENS if question.kind == "gesture" else controls.true_value(question, look, truth)
-    said = large or f"<p class='enc-wall-true'>{html.escape(true)}</p>"
+    said = large or f"<p class='enc-wall-true'>{html.escape(controls.true_value(question, look, truth))}</p>"
+    if isinstance(question, Choosing) and not isinstance(question, TokenQuestion):
+        right = [question.choices(look)[one] for one in truth.answers]
+        lines = options(question, look, bars_of_class)
+        said = _listed([replace(line, right=line.label in right) for line in lines])
     said = "" if is_marked else said
     why = f"<p class='enc-wall-why'>{html.escape(question.why)}</p>" if question.why else ""
-    return f"{said}<div class='enc-wall-exhibit'>{bars}</div>{why}"
+    return f"{said}<div class='enc-wall-exhibit'>{bars}</div>{why}" if question.kind != "gesture" else f"{HANDS}{why}"
 
 
 def options(question: Question, look: Look | None, bars: Sequence[results.Bar]) -> list[Line]:
@@ -146,7 +173,8 @@ def _counted(question: Question, bars: Sequence[results.Bar]) -> list[Line]:
 
 def _bar(line: Line) -> str:
     said = f"<b>{html.escape(line.said)}</b>" if line.said else ""
-    return f"<span>{html.escape(line.label)}</span>{said}<i style='width:{100 * line.share:.0f}%'></i>"
+    label = html.escape(line.label) + (" ✓" if line.right else "")
+    return f"<span>{label}</span>{said}<i style='width:{100 * line.share:.0f}%'></i>"
 
 
 def _size(question: Question, look: Look | None) -> str:
