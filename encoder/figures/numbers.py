@@ -32,9 +32,9 @@ def in_words(value: float) -> str:
     return "less than 0.000001" if 0 < abs(value) < 1e-6 else three_digits(value)
 
 
-def exact_or_three_digits(value: float) -> str:
-    """A whole number in full, such as an id or a count: 1,996; any other number by its three significant digits."""
-    return _minus(f"{int(value):,}") if float(value).is_integer() and abs(value) < 1e15 else three_digits(value)
+def exact_or_in_words(value: float) -> str:
+    """A whole number in full, such as an id or a count: 1,996; any other number as `in_words` writes it."""
+    return _minus(f"{int(value):,}") if float(value).is_integer() and abs(value) < 1e15 else in_words(value)
 
 
 def signed(value: float, digits: int = 3) -> str:

@@ -16,14 +16,19 @@ from pages.state.url_state import state
 from pages.teaching.desk import desk
 from pages.teaching.lessons import library, path
 from pages.teaching.params import RoomParams
-from pages.teaching.rooms import RoomError, session
+from pages.teaching.rooms import Room, RoomError, session
 from pages.teaching.rooms.room import read_nickname, spaced
+from pages.teaching.rooms.session import Seat
 from pages.teaching.stage import invite
 
 _CODE, _NICKNAME, _NAMED = "classroom:code", "classroom:nickname", "_classroom_named"
 
 
 def main() -> None:
+    own, now = session.seat(), session.room()
+    if own is not None and now is not None and not own.teaches:
+        _wait(own, now)
+        return
     row = heading(
         "A room shows the teacher's view on every screen of a class. Students join with a code, without an account; "
         f"answers arrive at once. Nothing is kept after the room closes, or after {limits.ROOM_HOURS.value} hours."
@@ -32,20 +37,25 @@ def main() -> None:
         learn_parts.choose("classroom")
     if said := session.said():
         st.warning(said, icon=":material/info:")
-    own, now = session.seat(), session.room()
     if own is None or now is None:
         _door()
-    elif own.teaches:
-        desk.draw(own, now)
     else:
-        st.markdown(
-            f"You are in room **{spaced(own.code)}**" + (f" as **{plain(own.nickname)}**." if own.nickname else ".")
-        )
+        desk.draw(own, now)
+
+
+def _wait(own: Seat, now: Room) -> None:
+    """A student's screen between joining and the teacher's first page: nothing of it is for teachers."""
+    with st.container(key="classroom-wait"):
+        st.title(f"You are in room {spaced(own.code)}", anchor=False)
+        if own.nickname:
+            st.markdown(f"Your nickname: **{plain(own.nickname)}**")
+        if said := session.said():
+            st.warning(said, icon=":material/info:")
         if now.view:
             st.markdown("Your screen follows the teacher. “Look around” at the lower edge lets you explore.")
         else:
-            st.markdown("Wait here: your screen follows the teacher as soon as the first page or question is shown.")
-        button("Leave the room", "logout", "classroom:leave", session.leave)
+            st.markdown("Wait here. The first page or question appears by itself.")
+        button("Leave the room", "logout", "classroom:leave", session.leave, type="tertiary")
 
 
 def _door() -> None:

@@ -10,15 +10,16 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
 from pages.core.widgets.export import Export
 from pages.core.words import about, formulas
+from pages.model.params import MOST_TOKENS, Params
+from pages.state.url_state import state
 
 
 def show(view: View, bytes_each: int) -> Cost:
     """Work and memory of each part of a layer. Returns the cost."""
-    config, n_tokens = view.loaded.config, view.trace.n_tokens
+    config, n_tokens = view.loaded.config, _length(view)
     found = cost(config, n_tokens, view.loaded.n_parameters, bytes_each)
     st.markdown(
-        f"Work for this {words_of(view.trace).input}, n = {n_tokens} tokens: **{short(found.flops)}FLOP** in "
-        f"{config.n_layers} layers. "
+        f"Work for n = {n_tokens:,} tokens: **{short(found.flops)}FLOP** in {config.n_layers} layers. "
         f"Weights: **{short(found.weights)}B**. Residual stream of a trace: {short(found.stream)}B. "
         f"All {config.n_layers * config.n_heads} attention maps, if written out: {short(found.maps)}B."
     )
@@ -31,6 +32,22 @@ def show(view: View, bytes_each: int) -> Cost:
     st.header("Length from which attention costs more", anchor=False)
     _crossover(view)
     return found
+
+
+def _length(view: View) -> int:
+    """The number of tokens whose cost is shown: that of the input, until a reader or a lesson chooses another."""
+    own = view.trace.n_tokens
+    chosen: int | None = state.bound(
+        st.number_input,
+        Params.cost_tokens,
+        f"Tokens, n. This {words_of(view.trace).input} has {own:,}.",
+        value=None,
+        min_value=1,
+        max_value=MOST_TOKENS,
+        placeholder=f"{own:,}",
+        width=320,
+    )
+    return own if chosen is None else chosen
 
 
 def _table(title: str, parts: Sequence[CostPart], term_of: Callable[[CostPart], Term], total: str = "") -> None:
@@ -61,7 +78,7 @@ def export(view: View, found: Cost, bytes_each: int) -> None:
         f"Cost of {view.loaded.name}",
         lambda: tables.cost_frame(found),
         lines="from encoder.export import tables\nfrom encoder.explain import cost\n"
-        f"found = cost.cost(model.config, trace.n_tokens, model.n_parameters, {bytes_each})\n"
+        f"found = cost.cost(model.config, {found.n_tokens}, model.n_parameters, {bytes_each})\n"
         "table = tables.cost_frame(found)",
     ).draw()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from encoder.drawing.javascript import SHARED
-from encoder.figures.numbers import exact_or_three_digits, in_words, three_digits
+from encoder.figures.numbers import exact_or_in_words, in_words, three_digits
 from tests.run_javascript import evaluated
 
 
@@ -49,7 +49,7 @@ def test_every_magnitude_keeps_three_digits(exponent: int):
 
 
 def test_a_whole_number_is_written_in_full():
-    values = (1996, 2000.0, 1536.0, 0.0, -1996, 412_345_678.0, 0.18449, 1996.4, 3e20, float("nan"))
+    values = (1996, 2000.0, 1536.0, 0.0, -1996, 412_345_678.0, 0.18449, 1996.4, 3e20, 2.12e-8, float("nan"))
     texts = (
         "1,996",
         "2,000",
@@ -60,9 +60,10 @@ def test_a_whole_number_is_written_in_full():
         "0.184",
         "2000",
         "300000000000000000000",
+        "less than 0.000001",
         "no value",
     )
-    assert tuple(map(exact_or_three_digits, values)) == texts
+    assert tuple(map(exact_or_in_words, values)) == texts
 
 
 def test_the_browser_writes_the_same_numbers(tmp_path: Path) -> None:

@@ -163,8 +163,10 @@ def _question(now: Room) -> None:
                 with part:
                     asking.form(now)
         else:
-            _answers(now.question)
+            # First what the teacher does: the answers below grow, and must not move it.
+            st.markdown(f"**{plain(str(now.question.definition.get('ask', '')))}**")
             question_box.teachers_buttons(now.question)
+            _answers(now.question)
         part = expander("Concept test, before and after", "desk-test", icon=":material/assignment:")
         if part is not None:
             with part:
@@ -188,7 +190,6 @@ def _answers(asked: Asked) -> None:
     _refresh(now, "answers")
     try:
         question, look = read(asked)
-        st.markdown(f"**{plain(question.ask)}**")
         if asked.revealed:
             outcome.truth(question, look)
         results.draw(now, asked, question, look)

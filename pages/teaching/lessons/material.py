@@ -125,7 +125,7 @@ def _said(question: Question, look: Look) -> str:
 
 
 def _numbers(numbers: Any) -> str:
-    said = ", ".join(f"{name}: {controls.exact_or_three_digits(value)}" for name, value in numbers.items())
+    said = ", ".join(f"{name}: {controls.exact_or_in_words(value)}" for name, value in numbers.items())
     return f"<p class='caption'>{escape(said)}</p>" if said else ""
 
 

@@ -84,7 +84,7 @@ def show_linked_view(page: str) -> None:
     if opened is None or not opened.step.view:
         return
     show_view(opened.step)
-    not_chosen.remember_asked(opened.step.view)  # as if the link had these values
+    not_chosen.remember_asked({*opened.step.view, "layer"})  # the lesson chooses head and token, or none
     if opened.step.view["page"] == page:
         links.opened_later()
     else:

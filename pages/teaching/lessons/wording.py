@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from encoder.figures.numbers import exact_or_three_digits, three_digits
+from encoder.figures.numbers import exact_or_in_words, three_digits
 from encoder.words.glossary import TERMS
 from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.lessons.library import look_of
@@ -125,8 +125,8 @@ def _given_away(step: Step, question: Question, look: Look, before: Step | None)
 def _stands_in(question: Question, truth: Any, look: Look, text: str) -> bool:
     match question.kind:
         case "number":
-            shown = {exact_or_three_digits(truth), three_digits(truth)}
-            return bool(shown & {exact_or_three_digits(_value(found)) for found in NUMBER.findall(text)})
+            shown = {exact_or_in_words(truth), three_digits(truth)}
+            return bool(shown & {exact_or_in_words(_value(found)) for found in NUMBER.findall(text)})
         case "token":
             names = {look.trace.labels[place].casefold() for place in truth}
             return bool(names & {found.casefold() for found in QUOTED.findall(text)})
@@ -210,14 +210,15 @@ def _rounded(question: Question, look: Look) -> Iterator[str]:
         if left == right and found.value is not (one.compare == "equal"):
             yield f"both numbers are shown as {left}, and the answer says that they differ."
     if question.kind == "number":
-        shown = _value(exact_or_three_digits(truth.value).replace("−", "-"))
+        is_tiny = 0 < abs(truth.value) < 1e-6  # it is shown in words
+        shown = 0.0 if is_tiny else _value(exact_or_in_words(truth.value).replace("−", "-"))
         if not question.grade(read_answer(question, json.dumps(shown), look), look).right:
             yield f"the answer as it is shown, {shown:g}, counts as wrong: allow more."
         for written in NUMBER.findall(question.why):
             places, value = len(written.partition(".")[2]), _value(written)
             near = 0 < abs(value - truth.value) <= 0.05 * abs(truth.value)
             if near and round(truth.value, places) != value:
-                yield f"why says {written}, and the model computes {exact_or_three_digits(truth.value)}."
+                yield f"why says {written}, and the model computes {exact_or_in_words(truth.value)}."
     if isinstance(question, OrderQuestion):
         values = list(truth.numbers.items())
         for (first, larger), (second, smaller) in itertools.pairwise(values):

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from encoder.figures.numbers import exact_or_three_digits
+from encoder.figures.numbers import exact_or_in_words
 from pages.components.button import button
 from pages.components.gesture import gesture
 from pages.components.row_sketch import row_sketch
@@ -178,7 +178,7 @@ def answer_text(question: Question, look: Look, answer: Any) -> str:
         case "order":
             return " > ".join(answer)
         case "number":
-            return exact_or_three_digits(answer)
+            return exact_or_in_words(answer)
         case "draw":
             return "the row below"
         case "gesture":

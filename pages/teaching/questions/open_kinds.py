@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from encoder.explain.arithmetic import cosine
-from encoder.figures.numbers import exact_or_three_digits
+from encoder.figures.numbers import exact_or_in_words
 from encoder.run import ModelSpec
 from pages.core.stores import cache, model_store
 from pages.teaching.questions import misconceptions
@@ -122,7 +122,7 @@ class ConceptQuestion(Choosing):
     def texts(self, look: Look) -> list[str]:
         """What the options say, with their numbers."""
         return [
-            str(one["says"]).replace("{}", exact_or_three_digits(read_quantity(one["quantity"]).value(look)))
+            str(one["says"]).replace("{}", exact_or_in_words(read_quantity(one["quantity"]).value(look)))
             if "quantity" in one
             else str(one["says"])
             for one in self.options

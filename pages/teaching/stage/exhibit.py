@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from encoder.errors import EncoderError
-from encoder.figures.numbers import exact_or_three_digits, three_digits
+from encoder.figures.numbers import exact_or_in_words
 from encoder.trace.tokens import is_special
 from pages.teaching.questions import Look, Question, controls
 from pages.teaching.questions.kinds import NumberQuestion, TokenQuestion
@@ -74,7 +74,7 @@ def numbers(found: Mapping[str, float], right: Sequence[str] = ()) -> list[Line]
     """Numbers of one kind as bars, by their absolute values. right: labels that are marked."""
     largest = max(map(abs, found.values()), default=0) or 1
     return [
-        Line(name, exact_or_three_digits(value), abs(value) / largest, name in right)
+        Line(name, exact_or_in_words(value), abs(value) / largest, name in right)
         for name, value in list(found.items())[:MOST]
     ]
 
@@ -94,5 +94,5 @@ def answer(question: Question, look: Look, truth: Truth) -> str:
     if question.kind in ("token", "head", "order", "true or false"):
         return " or ".join(controls.answer_text(question, look, one) for one in truth.answers)
     if question.kind == "number":
-        return exact_or_three_digits(truth.value) if float(truth.value).is_integer() else three_digits(truth.value)
+        return exact_or_in_words(truth.value)
     return ""

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from encoder import EncoderError
-from encoder.figures.numbers import exact_or_three_digits, three_digits
+from encoder.figures.numbers import exact_or_in_words, three_digits
 from pages.components.gesture import gesture
 from pages.components.row_sketch import row_sketch
 from pages.core.words import plain, say_error
@@ -59,7 +59,7 @@ def draw(question: Question, look: Look, given: Any, key: str, before_why: Calla
         _why(question, truth)
         return
     if own := controls.own_number(question, grade):
-        st.caption("  \n".join(f"{plain(name)}: {exact_or_three_digits(value)}" for name, value in own.items()))
+        st.caption("  \n".join(f"{plain(name)}: {exact_or_in_words(value)}" for name, value in own.items()))
     _behind(question, look, truth, before_why)
 
 
@@ -83,7 +83,7 @@ def _behind(question: Question, look: Look, found: Truth, before_why: Callable[[
     if bars := exhibit.html(question, look, found):
         st.html(bars)
     elif numbers := controls.further_numbers(found):
-        st.caption("  \n".join(f"{plain(name)}: {exact_or_three_digits(value)}" for name, value in numbers.items()))
+        st.caption("  \n".join(f"{plain(name)}: {exact_or_in_words(value)}" for name, value in numbers.items()))
     before_why()
     _why(question, found)
 

@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from encoder.errors import EncoderError
-from encoder.figures.numbers import exact_or_three_digits, three_digits
+from encoder.figures.numbers import exact_or_in_words, in_words
 from pages.components.row_sketch import row_sketch
 from pages.core.stores import cache
 from pages.core.words.markdown import say_error
@@ -82,7 +82,7 @@ def _bar(question: Question, look: Look | None, answer: Any, label: str, count: 
 def _numbers(question: Question, look: Look | None, answers: Sequence[float]) -> list[Bar]:
     values = Counter(answers)
     if len(values) <= BARS:
-        return [_bar(question, look, one, exact_or_three_digits(one), values[one]) for one in sorted(values)]
+        return [_bar(question, look, one, exact_or_in_words(one), values[one]) for one in sorted(values)]
     # Outliers must not squeeze all others into one bar: the outer bars take what lies beyond.
     low, high = np.quantile(np.asarray(answers, dtype=np.float64), (0.05, 0.95))
     edges = np.linspace(low, high, 9)
@@ -90,7 +90,7 @@ def _numbers(question: Question, look: Look | None, answers: Sequence[float]) ->
     truth = question.truth(look).value
     at = int(np.clip(np.digitize(truth, edges) - 1, 0, len(edges) - 2))
     return [
-        Bar(f"{three_digits(edges[k])} to {three_digits(edges[k + 1])}", int(np.sum(places == k)), k == at)
+        Bar(f"{in_words(edges[k])} to {in_words(edges[k + 1])}", int(np.sum(places == k)), k == at)
         for k in range(len(edges) - 1)
     ]
 
