@@ -42,6 +42,8 @@ interface Theme {
   font: string;
   /** Of type; larger in presentation mode. */
   scale: number;
+  /** Whether the picture has the window for itself, without controls around it. */
+  isStage: boolean;
   dark: boolean;
 }
 
@@ -65,7 +67,8 @@ interface ModelPlace {
   type: number;
   scale: number;
   turned: boolean;
-  lanes: boolean;
+  /** Rows of the parts' buttons, at most. */
+  lanes: number;
   first: number;
   count: number;
   layers: LayerSpan[];
@@ -82,6 +85,7 @@ interface ModelPlace {
 /** The header of what is drawn: of two rivers, one may have thin layers only. */
 interface DrawnHeader extends ModelHeader {
   turned?: boolean;
+  lanes?: number;
   inPair?: boolean;
 }
 

@@ -9,6 +9,8 @@ const DECODER_PREFIX = "decoder "; // of the names of its arrays
 const FAINTEST_CROSSING = 0.02; // lighter lines would only blur the picture
 const OUTPUT_MS = 2500; // a step of the output has few words
 const LEAST_PAIR = 960; // pixels of two rivers next to each other; in less, one is below the other
+const [LEAST_ON_STAGE, LEAST_PAIR_ON_STAGE] = [560, 800]; // on a stage the picture must fit the window's height
+const PAIR_LANES = 3; // rows of buttons above two rivers on a stage
 const SHARE_BAR = 84; // pixels of a probability of 1
 
 // Gives the decoder's numbers to its view, which is made when a picture first has them.
@@ -31,9 +33,12 @@ export function readDecoder(view, { decoder }, arrays) {
 export function drawnHeader(view) {
   const { header, isClosed, main } = view;
   const { row } = main ?? view;
-  if (!header.decoder && !main) return header;
-  const total = row.clientWidth / view.theme.scale;
-  return { ...header, layer: isClosed ? -1 : header.layer, turned: total < LEAST_PAIR, inPair: true };
+  const { isStage, scale } = view.theme;
+  const total = row.clientWidth / scale;
+  if (!header.decoder && !main) return isStage ? { ...header, turned: total < LEAST_ON_STAGE } : header;
+  const turned = total < (isStage ? LEAST_PAIR_ON_STAGE : LEAST_PAIR);
+  const lanes = isStage && scale === 1 ? PAIR_LANES : 2;
+  return { ...header, lanes, layer: isClosed ? -1 : header.layer, turned, inPair: true };
 }
 
 // Cross-attention of the open head: a line from each of the encoder's output vectors to each token of the output.

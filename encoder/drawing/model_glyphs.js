@@ -199,6 +199,7 @@ export function partsOf({ norms, takes, classes, pooling, decoder, isDecoder, su
   });
 }
 
+const NAMED_FROM_AFAR = new Set(["ids", "embedding", "softmax", "norm", "ffn", "cross", "output", "class", "next"]);
 const TURNED_HALF = 12.5; // half of a button's height, which counts where tokens are columns
 
 // x of the part's button, for every part that the model has.
@@ -222,7 +223,9 @@ function chipPlaces(header, place) {
 /** @param {ModelView} view */
 export function placeChips(view) {
   const { header, place, chips } = view;
-  const wanted = new Map(chipPlaces(header, place).sort(([, one], [, other]) => one - other));
+  const isFar = view.theme.isStage && view.theme.scale > 1; // a class reads the names that have room in its type
+  const places = chipPlaces(header, place).filter(([key]) => !isFar || NAMED_FROM_AFAR.has(key.split("-")[0]));
+  const wanted = new Map(places.sort(([, one], [, other]) => one - other));
   const lanes = lanesOf(wanted, place, view.theme.scale);
   const order = [...chips.children].map((chip) => /** @type {HTMLElement} */ (chip).dataset.key);
   if (order.join() !== [...wanted.keys()].join()) chips.replaceChildren();
@@ -258,14 +261,14 @@ function makeChip(view, key) {
   return chip;
 }
 
-// Part -> lane: neighbours that are too close are in two lanes. places: [part, x] of each.
+// Part -> lane: neighbours that are too close are in different lanes. places: [part, x] of each.
 function lanesOf(places, { lanes, turned }, scale) {
-  const ends = [-Infinity, -Infinity];
+  const ends = Array(lanes).fill(-Infinity);
   const found = {};
   for (const [key, x] of [...places].sort((a, b) => a[1] - b[1])) {
     const half = (turned ? TURNED_HALF : Math.max(12, CHIPS[key][0].length * 3.4 + 7)) * scale; // of the button's extent
-    const start = lanes ? x - half : Infinity;
-    const lane = start >= ends[0] || start < ends[1] ? 0 : 1;
+    const free = lanes > 1 ? ends.findIndex((end) => x - half >= end) : 0;
+    const lane = Math.max(0, free);
     Object.assign(found, { [key]: lane });
     ends[lane] = x + half;
   }

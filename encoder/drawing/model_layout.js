@@ -49,8 +49,8 @@ export function layout(header, available, scale = 1, share = 1, from = 0, tall =
   const { start, room, thin, row, ending } = made;
   const isClosed = header.layer < 0; // thin layers only
   const open = room - thin * (header.layers - 1);
-  const lanes = turned || isClosed || open < CLOSE * scale;
-  const top = made.top + (lanes && !turned ? LANE * scale : 0);
+  const lanes = turned || isClosed || open < CLOSE * scale ? header.lanes ?? 2 : 1;
+  const top = made.top + (turned ? 0 : (lanes - 1) * LANE * scale);
   const layers = [];
   const stages = [start];
   /** @type {Record<string, number>} */

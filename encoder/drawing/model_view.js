@@ -27,6 +27,7 @@ import { Drawing, everyFrame, readTheme } from "./shared.js";
 const MODEL_KEYS =
   "Up and down arrow choose a token, left and right arrow a layer, Enter opens its strongest weight, " +
   "Escape closes. Tab goes to a button for each part.";
+const STAGE_GAIN = 170; // pixels of the window that a stage has more than a page with controls
 const BOTH_RIVERS = 1800; // pixels in which two rivers are open next to each other
 
 /** @extends {Drawing<ModelHeader, Sent<ModelEvent>>} */
@@ -209,7 +210,7 @@ export class ModelView extends Drawing {
 
   // A page with the picture only is as high as its content.
   get tall() {
-    return this.isAlone ? 0 : globalThis.innerHeight;
+    return this.isAlone ? 0 : globalThis.innerHeight + (this.theme.isStage ? STAGE_GAIN : 0);
   }
 
   // ---- Pointing, keys, events ----

@@ -55,7 +55,8 @@ export function readTheme(element) {
   const theme =
     /** @type {any} */ (Object.fromEntries(Object.entries(COLOURS).map(([name, place]) => [name, read(place)])));
   const scale = Number(style.getPropertyValue("--enc-type")) || 1; // of type; larger in presentation mode
-  return { ...theme, scale, dark: luminance(rgb(theme.background)) < 0.4 };
+  const isStage = style.getPropertyValue("--enc-stage").trim() === "1";
+  return { ...theme, scale, isStage, dark: luminance(rgb(theme.background)) < 0.4 };
 }
 
 // A CSS colour as [red, green, blue, opacity], 0 to 255.

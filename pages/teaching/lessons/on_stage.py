@@ -12,6 +12,8 @@ _AROUND = """
   .st-key-heads-ask, .st-key-picture-place, [class*="st-key-controls-"], [class*="st-key-lazy-"],
   [data-testid="stPageLink"]) {
   display: none !important; }
+.st-key-lesson-stage { --enc-stage: 1; }
+.st-key-lesson-stage :is(.enc-model-bar, .enc-model-heads p) { display: none !important; }
 .stMainBlockContainer { padding-inline: 1rem !important; padding-bottom: 0.5rem !important; }
 """
 #: The open part of the model's picture covers the picture, in larger type.
@@ -41,6 +43,8 @@ def style(step: Step | None = None) -> str:
     if step is None:
         return f"<style>{rules}</style>"
     page = step.view.get("page")
+    if step.view.get("show") == "cost":
+        rules += ".st-key-lesson-stage .st-key-model-said { display: none !important; }"
     if page == "model" and "step" in step.view:
         rules += _PART
     if page == "heads" and not (step.question is not None and step.question.kind == "head"):

@@ -75,6 +75,9 @@ def show_view(step: Step) -> None:
     for param in state.params.values():
         if param not in KEPT:
             state.put(param, param.parse(step.view[param.name]) if param.name in step.view else param.default)
+    # The lesson chooses head and token, or none: as if the link had these values, now and when it is read again.
+    not_chosen.remember_asked({*step.view, ViewParams.layer.name})
+    not_chosen.leave_out({}, [ViewParams.layer])
 
 
 def show_linked_view(page: str) -> None:
@@ -84,7 +87,6 @@ def show_linked_view(page: str) -> None:
     if opened is None or not opened.step.view:
         return
     show_view(opened.step)
-    not_chosen.remember_asked({*opened.step.view, "layer"})  # the lesson chooses head and token, or none
     if opened.step.view["page"] == page:
         links.opened_later()
     else:

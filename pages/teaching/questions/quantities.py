@@ -409,14 +409,29 @@ def _word(words: list[str], word: str) -> int:
 
 @_quantity(r"A_{tj} = \mathrm{softmax}_j\big(q_t \cdot k_j / \sqrt{d_k}\big)", per_head=True)
 def _cross_weight(look: Look, target: str, at: int, key: str | int) -> float:
+    return float(cross_row(look, target, at)[look.token(key)])
+
+
+def cross_row(look: Look, target: str, at: int) -> np.ndarray:
+    """[S] float64: what a token of the output attends to in the input."""
     decoder = _decoded(look, target)
-    return float(decoder.cross_attention(look.layer, look.head)[decoder.output_rows][at, look.token(key)])
+    return decoder.cross_attention(look.layer, look.head)[decoder.output_rows][at].double().cpu().numpy()
 
 
 @_quantity(r"A_{ij} = \mathrm{softmax}_{j \le i}\big(q_i \cdot k_j / \sqrt{d_k}\big)", per_head=True)
 def _decoder_weight(look: Look, target: str, query: int, key: int) -> float:
     """Self-attention of the decoder between the tokens before the one that it writes: 0 is its start."""
-    return float(_decoded(look, target).attention(look.layer, look.head)[query, key])
+    return float(decoder_row(look, target, query)[key])
+
+
+def decoder_row(look: Look, target: str, query: int) -> np.ndarray:
+    """[T] float64: what a token of the decoder attends to among the decoder's own."""
+    return _decoded(look, target).attention(look.layer, look.head)[query].double().cpu().numpy()
+
+
+def decoder_names(look: Look, target: str) -> list[str]:
+    """The tokens before each one that the decoder writes, with their numbers."""
+    return [f"{place} {label}" for place, label in enumerate(_decoded(look, target).labels)]
 
 
 @_quantity(r"p(y_t \mid y_{<t}, x)")

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from encoder.errors import EncoderError
 from encoder.figures.numbers import exact_or_in_words
 from encoder.trace.tokens import is_special
-from pages.teaching.questions import Look, Question, controls
+from pages.teaching.questions import Look, Question, controls, quantities
 from pages.teaching.questions.kinds import NumberQuestion, TokenQuestion
 from pages.teaching.questions.open_kinds import DrawQuestion
 from pages.teaching.questions.question import Truth
@@ -32,23 +34,34 @@ def html(question: Question, look: Look, truth: Truth) -> str:
 
 def row(question: Question, look: Look, truth: Truth) -> list[Line]:
     """The row of the map that a question is about; empty for other questions."""
-    query, at, marked = None, look, list[int]()
-    if isinstance(question, TokenQuestion | DrawQuestion):
-        query, at = question.query, look.at(question.layer, question.head)
-        marked = truth.answers if isinstance(question, TokenQuestion) else []
-    elif isinstance(question, NumberQuestion) and question.asked.quantity.name in OF_A_ROW:
-        given = question.asked.arguments
-        query, at = given["query"], look.about(given.get("text")).at(given.get("layer"), given.get("head"))
-        marked = _counted(at, question.asked.quantity.name, given)
-    if query is None:
+    found = _row(question, look, truth)
+    if found is None:
         return []
-    weights = at.row(query)
+    names, weights, marked = found
     largest = max(float(weights.max()), 1e-9)
     strongest = sorted(range(len(weights)), key=lambda place: (place not in marked, -weights[place]))[:MOST]
     return [
-        Line(at.names[place], f"{weights[place]:.2f}", float(weights[place]) / largest, place in marked)
+        Line(names[place], f"{weights[place]:.2f}", float(weights[place]) / largest, place in marked)
         for place in sorted(strongest)
     ]
+
+
+def _row(question: Question, look: Look, truth: Truth) -> tuple[Sequence[str], np.ndarray, Sequence[int]] | None:
+    """Names and weights of a row, and the places that are marked."""
+    if isinstance(question, TokenQuestion | DrawQuestion):
+        at = look.at(question.layer, question.head)
+        return at.names, at.row(question.query), truth.answers if isinstance(question, TokenQuestion) else ()
+    if not isinstance(question, NumberQuestion):
+        return None
+    name, given = question.asked.quantity.name, question.asked.arguments
+    at = look.about(given.get("text")).at(given.get("layer"), given.get("head"))
+    if name == "cross_weight":
+        return at.names, quantities.cross_row(at, given["target"], given["at"]), [at.token(given["key"])]
+    if name == "decoder_weight":
+        target = given["target"]
+        weights = quantities.decoder_row(at, target, given["query"])
+        return quantities.decoder_names(at, target), weights, [given["key"]]
+    return (at.names, at.row(given["query"]), _counted(at, name, given)) if name in OF_A_ROW else None
 
 
 def _counted(look: Look, quantity: str, given: Mapping[str, Any]) -> list[int]:
