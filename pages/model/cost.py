@@ -26,7 +26,7 @@ def show(view: View, bytes_each: int) -> Cost:
     flops, memory = st.columns(2, gap="medium")
     with flops:
         _table("FLOPs of one layer", found.parts, lambda part: part.work, f"**{short(found.layer_flops)}**")
-    with memory:
+    with memory, st.container(key="model-cost-bytes"):
         _table("Bytes of each output", found.parts, lambda part: part.memory)
     st.caption(about.text(__file__, "How work and memory are counted", bytes_each=bytes_each))
     st.header("Length from which attention costs more", anchor=False)

@@ -18,6 +18,7 @@ from pages.teaching.questions import KINDS, QUANTITIES, Look, Question, Question
 from pages.teaching.questions.kinds import NumberQuestion
 from pages.teaching.questions.open_kinds import ConceptQuestion
 from pages.teaching.questions.quantities import Quantity
+from pages.teaching.stage import exhibit
 
 TEXT = "The animal didn't cross the street because it was too tired."
 OTHER = "She sat on the bank of the river."
@@ -345,6 +346,8 @@ def test_quantities_of_a_decoder_against_its_trace() -> None:
     for name, (arguments, value) in expected.items():
         question = read_question({"kind": "number", "ask": "?", "quantity": {name: arguments}, "factor": 2})
         assert question.truth(asked).value == pytest.approx(float(value), rel=1e-4, abs=1e-6), name
+        lines = exhibit.row(question, asked, question.truth(asked))
+        assert [one.said for one in lines if one.right] == ([f"{float(value):.2f}"] if "weight" in name else [])
 
 
 def test_every_kind_and_quantity_is_tested() -> None:

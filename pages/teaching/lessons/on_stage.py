@@ -4,7 +4,9 @@ A rule of every page would cost time at each change of a drawing. The page is th
 in its picture; the controls around it are hidden until she asks for them.
 """
 
+from encoder.errors import EncoderError
 from pages.teaching.lessons.lesson import Step
+from pages.teaching.lessons.library import look_of
 
 #: Controls, titles and further parts of pages: none of them is what a step is about.
 _AROUND = """
@@ -28,6 +30,10 @@ _PART = """
   max-height: none !important; padding: 1rem 1.5rem; animation: none; box-shadow: none; z-index: 5; }
 .st-key-lesson-stage .enc-model-more { display: none !important; }
 """
+#: FLOPs are on stage, which the questions are about.
+_COST = """
+.st-key-lesson-stage :is(.st-key-model-said, .stColumn:has(.st-key-model-cost-bytes)) { display: none !important; }
+"""
 #: One head is on stage, without the small maps of all heads.
 _HEAD = """
 .stMain :is(.st-key-heads-grid, .st-key-heads-words) { display: none !important; }
@@ -37,6 +43,17 @@ _HEAD = """
 """
 
 
+#: Next to each other, encoder and decoder have room for smaller type only.
+_TWO_RIVERS = ".enc-on-wall .st-key-lesson-stage { --enc-type: 2.1; }"
+
+
+def _has_decoder(step: Step) -> bool:
+    try:
+        return look_of(step.view).loaded.decoder is not None
+    except EncoderError:  # the page says why
+        return False
+
+
 def style(step: Step | None = None) -> str:
     """The style of a step's stage, an HTML element; None: of a page without a lesson."""
     rules = _AROUND
@@ -44,7 +61,9 @@ def style(step: Step | None = None) -> str:
         return f"<style>{rules}</style>"
     page = step.view.get("page")
     if step.view.get("show") == "cost":
-        rules += ".st-key-lesson-stage .st-key-model-said { display: none !important; }"
+        rules += _COST
+    if page == "model" and _has_decoder(step):
+        rules += _TWO_RIVERS
     if page == "model" and "step" in step.view:
         rules += _PART
     if page == "heads" and not (step.question is not None and step.question.kind == "head"):
