@@ -224,7 +224,9 @@ function chipPlaces(header, place) {
 export function placeChips(view) {
   const { header, place, chips } = view;
   const isFar = view.theme.isStage && view.theme.scale > 1; // a class reads the names that have room in its type
-  const places = chipPlaces(header, place).filter(([key]) => !isFar || NAMED_FROM_AFAR.has(key.replace(/^norm-.*/, "norm")));
+  const places = chipPlaces(header, place).filter(([key]) =>
+    !isFar || NAMED_FROM_AFAR.has(key.replace(/^norm-.*/, "norm"))
+  );
   const wanted = new Map(places.sort(([, one], [, other]) => one - other));
   const lanes = lanesOf(wanted, place, view.theme.scale);
   const order = [...chips.children].map((chip) => /** @type {HTMLElement} */ (chip).dataset.key);
