@@ -43,8 +43,8 @@ _HEAD = """
 """
 
 
-#: Next to each other, encoder and decoder have room for smaller type only.
-_TWO_RIVERS = ".enc-on-wall .st-key-lesson-stage { --enc-type: 2.1; }"
+#: Type of the model's picture on a wall; encoder and decoder next to each other have room for a smaller one only.
+_WALL = ".enc-on-wall .st-key-lesson-stage {{ --enc-type: {type}; }}"
 
 
 def _has_decoder(step: Step) -> bool:
@@ -62,8 +62,8 @@ def style(step: Step | None = None) -> str:
     page = step.view.get("page")
     if step.view.get("show") == "cost":
         rules += _COST
-    if page == "model" and _has_decoder(step):
-        rules += _TWO_RIVERS
+    if page == "model":
+        rules += _WALL.format(type=2.1 if _has_decoder(step) else 3)
     if page == "model" and "step" in step.view:
         rules += _PART
     if page == "heads" and not (step.question is not None and step.question.kind == "head"):
