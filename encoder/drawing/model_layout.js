@@ -30,6 +30,7 @@ const [GUTTER, WIDEST_COLUMN] = [66, 46]; // left of the columns: buttons, and n
 const ABOVE = 500; // pixels of the window that other parts of a page need
 const PITCH = 14; // of lines of words
 const LEAST_ROW = 16; // pixels; lower rows have names that are hard to read
+const FAR = 2.5; // a scale from which a class reads the picture from afar: rows are as close as their names allow
 const SLANT = 60; // degrees of the names above columns
 
 // Pixels of the picture of a header: rows of tokens, x of every stage of the residual stream, spans of the layers.
@@ -115,7 +116,7 @@ function rows(header, available, scale, tall) {
     top: TITLES_HEIGHT * scale,
     embed: NAMES_WIDTH * scale,
     ending: available - endingOf(header) * scale + 18,
-    type: Math.max(9, Math.min(13 * scale, row * 0.72)),
+    type: Math.max(9, Math.min(13 * scale, row * (scale > FAR ? 0.96 : 0.72))),
   };
 }
 
@@ -133,7 +134,7 @@ const endingOf = ({ decoder }, usual = ENDING_WIDTH) => decoder ? 44 : usual;
 // The rows fill the window, so that the whole picture fits; large type needs rows of its size.
 function rowHeight({ row, labels }, scale, tall) {
   if (!tall) return row * scale;
-  const least = scale > 1 ? Math.max(row, 15 * scale) : Math.min(row, LEAST_ROW);
+  const least = scale > 1 ? Math.max(row, (scale > FAR ? 12.5 : 15) * scale) : Math.min(row, LEAST_ROW);
   return Math.max(least, Math.min(row * 1.6 * scale, (tall - ABOVE * Math.sqrt(scale)) / labels.length));
 }
 
