@@ -289,8 +289,8 @@ class Writer:
 
         As in transformers: of the best (1 + number of end tokens) x n_beams candidates, those that end among the first
         n_beams are hypotheses, and the best n_beams others go on. The search stops when the best row, scored at its
-        present length, is not better than the worst of n_beams hypotheses. Raises EncoderError where the settings
-        forbid every token.
+        present length, is not better than the worst of n_beams hypotheses. Without any that ended, the best row of the
+        pool is the output, as there. Raises EncoderError where the settings forbid every token.
         """
         settings, given = self.settings, self.prompt.n_given
         rows: list[tuple[int, ...]] = [self.prompt.ids] * n_beams
@@ -328,7 +328,7 @@ class Writer:
                 chosen = [beams[one] for one in order.tolist()]
                 self.cache.reorder(torch.tensor(chosen, device=self.decoder.device))
             yield rows[0][given:]
-        if not finished.any():
+        if not finished.any() and pool[0] == self.prompt.ids:
             raise EncoderError(
                 f"The settings of {self.decoder.name} forbid every token after {length:,}: correct "
                 "generation_config.json, or choose other max_tokens."
@@ -338,7 +338,7 @@ class Writer:
         hypotheses = tuple(
             Hypothesis(row[given:], of_ids(row[given:]).text, score)
             for row, score, whole in zip(pool, pool_scores.tolist(), finished.tolist(), strict=True)
-            if whole and (score > NEVER / 10 or row == pool[0])
+            if row == pool[0] or (whole and score > NEVER / 10)
         )
         return Found(pool[0], hypotheses, tuple(nodes))
 
