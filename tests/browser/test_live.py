@@ -102,9 +102,7 @@ def test_the_words_of_two_sentences_have_their_effect(
         assert abs(float(number.replace("−", "-")) - expected) < 1e-3
 
 
-def test_a_phone_opens_the_folder_again_when_its_server_has_stopped(
-    browser: Browser, server: tuple[str, Path]
-) -> None:
+def test_a_phone_opens_the_folder_again_when_its_server_has_stopped(browser: Browser, server: tuple[str, Path]) -> None:
     """After one visit, without a reload; another published folder of the same host stays, too."""
     shutil.copytree(server[1] / "live", server[1] / "other")
     asked: list[str] = []
