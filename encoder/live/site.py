@@ -166,8 +166,7 @@ def _document(
             f'data-height="{first.height}">{base64.b64encode(first.block()).decode()}</script>'
         )
     css = names["site.css"]
-    has_pictures = 'class="drawing"' in page.body
-    uses = ["site.js"] if has_pictures or 'id="said"' in page.body else []
+    uses = ["site.js"] if any(one in page.body for one in ('class="drawing"', 'id="said"')) else []
     scripts = "".join(f'<script src="{up}{names[name]}" defer></script>' for name in (*page.scripts, *uses))
     policy = "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; base-uri 'none'"
     return (
@@ -180,7 +179,7 @@ def _document(
         f'<link rel="stylesheet" href="{up}{css}"></head><body data-page="{page.folder or "model"}">'
         f'<header><a href="{up or "./"}"><b>Encoderscope</b></a><nav aria-label="Pages">{links}</nav></header><main>'
         f"<h1>{html.escape(page.title)}</h1><p>{html.escape(page.question)}</p>{page.body}"
-        f"{SHARE if has_pictures else ''}</main>"
+        f"{SHARE if uses else ''}</main>"
         f"<footer><p>Everything is computed in this browser; nothing that you type leaves it. "
         f"The full app: <code>{html.escape(COMMAND)}</code><span>, then "
         f'<a id="app" rel="noreferrer" href="{APP}/{page.app}">{APP}/{page.app}</a></span></p></footer>'

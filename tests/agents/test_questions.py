@@ -440,9 +440,11 @@ def test_a_question_that_needs_more_memory_than_is_left_is_refused_before_it_run
         limit_memory(psutil.Process().memory_info().rss + needed // 4)
         assert f"{needed / 1e6:,.0f} MB" in refused("what_a_token_attends_to", given)
         assert "--memory" in refused("embed", {"texts": ["a", given["text"]], "model": "twin-pre"})
+        limit_memory(psutil.Process().memory_info().rss + needed - 1)
+        monkeypatch.undo()
+        assert answered("what_a_token_attends_to", {**given, "text": CAT})["rows"]  # a shorter text, as it says
     finally:
         limit_memory(None)
-    monkeypatch.undo()
     assert answered("what_a_token_attends_to", given)["rows_in_all"] == len(model.tokenize(given["text"]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +34,7 @@ def test_fifty_texts_give_the_numbers_of_python(name: str, page: firefox.Firefox
     unpack(name, tmp_path)
     with serving(tmp_path) as address:
         page.open(address)
-        found = page.run(of_page(FIFTY, texts=texts(50)))
+        found = json.loads(page.run(of_page(FIFTY, texts=texts(50))))
     are_those_of_python(found, name, texts(50))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from functools import partial
@@ -28,6 +29,11 @@ addEventListener("message", ({{ data }}) => heard.push(data));
 window.tell = (values) => document.querySelector("iframe").contentWindow.postMessage(
   {{ encoderscope: "set", ...values }}, "*");
 </script>"""
+
+#: Until a browser has a file for a visit without network.
+UNTIL_KEPT = """async (file) => {
+  while (!await caches.match(new URL(`/${file}`, location))) await new Promise((next) => setTimeout(next, 50));
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +84,7 @@ def test_a_published_model_computes_a_text_of_the_reader(
     visitor.get_by_text("Export and share").click()
     assert "embed=1" in visitor.locator("#share-frame").input_value()
     visitor.get_by_role("link", name="Heads", exact=True).click()
-    expect(visitor.locator("#head .heatmaplayer image")).to_have_count(1)
+    expect(visitor.locator("#head .xtick text").filter(has_text="<s>")).to_have_count(1)
 
 
 def test_the_words_of_two_sentences_have_their_effect(
@@ -94,6 +100,33 @@ def test_the_words_of_two_sentences_have_their_effect(
     shown = [rows.last.locator("b").inner_text(), visitor.locator("#said p b").inner_text()]
     for number, expected in zip(shown, (ours.words_b[-1].effect, ours.score), strict=True):
         assert abs(float(number.replace("−", "-")) - expected) < 1e-3
+
+
+def test_a_phone_opens_the_folder_again_when_its_server_has_stopped(browser: Browser, server: tuple[str, Path]) -> None:
+    """After one visit, without a reload; another published folder of the same host stays, too."""
+    shutil.copytree(server[1] / "live", server[1] / "other")
+    asked: list[str] = []
+    context = browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    with serving(server[1]) as address:
+        context.on("request", lambda one: asked.append(one.url))
+        for folder in ("live", "other"):
+            page.goto(f"{address}{folder}/")
+            [weights] = (server[1] / folder / "models").glob("*.bin")
+            blocks = [*weights.with_suffix("").glob("*.bin")]
+            assert blocks
+            for file in (weights, *blocks):
+                page.evaluate(UNTIL_KEPT, file.relative_to(server[1]).as_posix())
+    for folder in ("live", "other"):
+        page.goto(f"{address}{folder}/")
+        page.get_by_label("Sentence", exact=True).fill("a river, the river")
+        page.get_by_label("Sentence", exact=True).press("Enter")
+        expect(page.locator(".enc-model-names text").filter(has_text="river")).to_have_count(2)
+        page.goto(f"{address}{folder}/heads/?text=the+river")
+        expect(page.locator("#head .xtick text").filter(has_text="river")).to_have_count(1)
+    context.close()
+    assert all(one.startswith((address, "data:", "blob:")) for one in asked)
 
 
 def open_in_a_post(page: Page, server: tuple[str, Path], view: str) -> None:
@@ -197,5 +230,5 @@ def test_fifty_texts_have_the_numbers_and_ids_of_python_in_chromium(
     page = browser.new_page()
     with serving(tmp_path) as address:
         page.goto(address)
-        are_numbers_of(page.evaluate(of_page(NUMBERS, texts=given)), model, model, given)
+        are_numbers_of(json.loads(page.evaluate(of_page(NUMBERS, texts=given))), model, model, given)
     page.close()

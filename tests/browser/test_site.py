@@ -118,24 +118,6 @@ def test_hidden_words_are_named(visitor: Page, site: str) -> None:
     expect(visitor.locator("#said li").first).to_contain_text(found.tokens[0])
 
 
-@pytest.mark.slow("another part of the same site")
-def test_a_second_visit_needs_no_network(browser: Browser, site: str) -> None:
-    context = browser.new_context()
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE)
-    page.goto(site)
-    page.evaluate("navigator.serviceWorker.ready.then(() => true)")
-    page.reload()
-    expect(page.locator(".enc-model-names text").first).to_be_visible()
-    page.get_by_label("Sentence", exact=True).fill(SENTENCE)
-    page.get_by_label("Sentence", exact=True).press("Enter")
-    expect(page.locator(".enc-model-names text").filter(has_text="river")).to_have_count(1)
-    context.set_offline(True)
-    page.goto(f"{site}heads/")
-    expect(page.locator("#head .heatmaplayer image")).to_have_count(1)
-    context.close()
-
-
 #: Values that an address may have and no link of the site has.
 STRANGE = [
     "", "0", "-1", "1e9", "99999", "nan", "0.5", "abc", "0,1", "L2H3", "toString", "__proto__", "constructor",

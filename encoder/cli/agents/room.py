@@ -46,7 +46,10 @@ def check(options: argparse.Namespace) -> None:
 
 
 def pass_bytes(model: TextEncoder, n_tokens: int) -> int:
-    """Bytes of a recorded pass of a text, of the batch of changed runs next to it, and of a chunk of attention."""
+    """Bytes of a recorded pass of a text, of the batch of changed runs next to it, and of a chunk of attention.
+
+    An upper bound: MiniLM without a part grew by a fifth of it at 32 tokens, and by two fifths at 122 to 506.
+    """
     config = model.config
     of_token = sum(part.bytes for part in layer_parts(config, 1) if part.key not in IN_CHUNKS) + 4 * config.d_ffn
     recorded = config.n_layers * n_tokens * of_token

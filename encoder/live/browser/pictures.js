@@ -196,6 +196,9 @@ export function gridPicture(model, trace, { layer, head }, colours) {
 const named = (labels) =>
   labels.map((label, at) => labels.indexOf(label) === labels.lastIndexOf(label) ? label : `${label} (${at})`);
 
+// Plotly would take the token <s> for the start of struck text.
+const withoutMarkup = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+
 const otherNames = (labels) => Object.fromEntries(named(labels).entries().filter(([at, name]) => name !== labels[at]));
 
 export function linesPicture(trace, labels, { layer, head, query, key }) {
@@ -268,8 +271,8 @@ export function mapPicture(trace, labels, { layer, head, query, key }, colours) 
   const axis = (title, more) => ({
     type: "category",
     tickvals: places,
-    ticktext: labels,
-    labelalias: Object.fromEntries(named(labels).entries()),
+    ticktext: labels.map(withoutMarkup),
+    labelalias: Object.fromEntries(named(labels).map(withoutMarkup).entries()),
     showgrid: false,
     zeroline: false,
     ticks: "",

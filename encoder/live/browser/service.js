@@ -1,7 +1,8 @@
 // Keeps the site for the next visit, which then needs no network. Weights and lessons are kept when a reader has opened them.
 /** @type {any} */
 const worker = self; // a service worker, whose types are not those of a page
-const [NAME, KEPT] = [VERSION, FILES];
+const OWN = `encoderscope ${worker.registration.scope} `; // other folders of the same host have caches of their own
+const [NAME, KEPT] = [OWN + VERSION, FILES];
 const LARGE = /models\/|lessons\/./;
 
 worker.addEventListener("install", (event) => {
@@ -9,7 +10,8 @@ worker.addEventListener("install", (event) => {
 });
 
 worker.addEventListener("activate", (event) => {
-  const others = (names) => names.filter((name) => name !== NAME).map((name) => caches.delete(name));
+  const isOld = (name) => name.startsWith(OWN) && name !== NAME;
+  const others = (names) => names.filter(isOld).map((name) => caches.delete(name));
   event.waitUntil(caches.keys().then((names) => Promise.all(others(names))).then(() => worker.clients.claim()));
 });
 
@@ -17,6 +19,14 @@ worker.addEventListener("fetch", (event) => {
   if (event.request.method !== "GET" || !event.request.url.startsWith(worker.registration.scope)) return;
   event.respondWith(answer(event.request));
 });
+
+// What a first visit loaded before this worker had the page: the browser still has these files.
+worker.addEventListener("message", (event) => event.waitUntil(Promise.all(event.data.map(keep))));
+
+async function keep(file) {
+  const cache = await caches.open(NAME);
+  if (!await cache.match(file)) await cache.add(new Request(file, { cache: "force-cache" }));
+}
 
 async function answer(request) {
   const cache = await caches.open(NAME);

@@ -147,7 +147,8 @@ function imageOf({ image }) {
 }
 
 function answered({ data }) {
-  const { id, progress } = data;
+  const { id, progress, loaded } = data;
+  if (loaded) return void keep(loaded);
   const status = document.getElementById("status");
   if (progress) {
     status.textContent = progress.share && progress.share < 1
@@ -293,11 +294,16 @@ function calculate() {
   places.by_hand.view.update({ data: pack(header, {}), parentElement, setStateValue });
 }
 
+const keepsFiles = "serviceWorker" in navigator && location.protocol.startsWith("http");
+
 function start() {
   ask();
-  if ("serviceWorker" in navigator && location.protocol.startsWith("http")) {
-    navigator.serviceWorker.register(site.service);
-  }
+  if (keepsFiles) navigator.serviceWorker.register(site.service);
+}
+
+// A model's files are kept for a visit without network.
+async function keep(files) {
+  if (keepsFiles) (await navigator.serviceWorker.ready).active.postMessage(files);
 }
 
 // A host's values are read as those of an address; another text selects no token unless the host does.

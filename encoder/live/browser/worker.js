@@ -13,10 +13,18 @@ const MOST_PASSES = 2; // with and without the changes
 const MOST_WORDS = 8;
 const WHOLE_TABLE = 2 ** 21; // numbers; a larger table of word vectors comes in the blocks that texts need
 
+const loaded = []; // addresses of files, until the page hears of them
+
+async function file(address, onProgress) {
+  const buffer = await fetched(address, onProgress);
+  loaded.push(address);
+  return buffer;
+}
+
 function model(name, address) {
   if (!models.has(name)) {
-    const block = (at) => fetched(address.replace(/\.bin$/, `/${at}.bin`));
-    const loading = fetched(address, (share) => postMessage({ progress: { name, share } })).then((buffer) =>
+    const block = (at) => file(address.replace(/\.bin$/, `/${at}.bin`));
+    const loading = file(address, (share) => postMessage({ progress: { name, share } })).then((buffer) =>
       new Model(buffer, block)
     );
     loading.catch(() => models.delete(name)); // the next request tries again
@@ -199,7 +207,8 @@ addEventListener("message", async ({ data: { id, ...request } }) => {
     }));
     postMessage({ id, ...rest, blocks }, { transfer: blocks.map(({ block }) => block.buffer) });
     // What does not come now, the next text that needs it asks for again.
-    for (const loaded of await Promise.all(models.values())) await loadRest(loaded).catch(() => {});
+    for (const one of await Promise.all(models.values())) await loadRest(one).catch(() => {});
+    if (loaded.length) postMessage({ loaded: loaded.splice(0) });
   } catch (error) {
     postMessage({ id, error: /** @type {Error} */ (error).message });
   }
