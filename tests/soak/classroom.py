@@ -179,11 +179,21 @@ class Classroom:
                 for number, step in lesson.numbered():
                     if time.monotonic() > ends:
                         return
-                    await self._turn(lesson, number)
-                    if not await self._step(lesson, number, step):
+                    if not await self._turn(lesson, number) or not await self._step(lesson, number, step):
                         return  # a class whose screens stay behind goes no further
 
-    async def _turn(self, lesson: Lesson, number: int) -> None:
+    async def _turn(self, lesson: Lesson, number: int) -> bool:
+        """Go to a step at the desk. Returns whether it could be clicked."""
+        from playwright.async_api import TimeoutError as Late
+
+        try:
+            await self._click(lesson, number)
+        except Late:
+            await self._lose(f"step {number} of {lesson.title} cannot be chosen", self.screens["desk"])
+            return False
+        return True
+
+    async def _click(self, lesson: Lesson, number: int) -> None:
         desk = self.screens["desk"]
         if number != lesson.first:
             await desk.locator(f".st-key-desk-next-{number - 1} button").click()
