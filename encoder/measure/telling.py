@@ -41,6 +41,8 @@ GRAMMAR = frozenset(
     "than then when while not no is are was were be been being am do does did has have had will would can could may "
     "might shall should must i you we us our your my me his its their there who which what".split()
 )
+#: English words that carry little meaning of their own.
+FUNCTION_WORDS = GRAMMAR | PRONOUNS
 
 DEFINITION = Definition(
     "telling",
@@ -99,7 +101,7 @@ def most_telling(trace: Trace) -> Choice | None:
     pronouns = [place for place in words if names[place] in PRONOUNS]
     found = _best(trace, pronouns[:most], "earlier")
     if found is None:
-        tried = [place for place in words if names[place] not in GRAMMAR | PRONOUNS] or words
+        tried = [place for place in words if names[place] not in FUNCTION_WORDS] or words
         found = _best(trace, tried[:most], "all")
     return found
 

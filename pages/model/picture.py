@@ -1,6 +1,7 @@
 """The picture of the page Model: the whole model at work on the visitor's input, and what is open in it."""
 
 import dataclasses
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -23,6 +24,9 @@ from pages.core.words import token_names
 from pages.model import decoder, switches
 from pages.model.params import Params, open_part, opened
 from pages.state.url_state import state
+
+#: Two cosines that differ by less than this do not tell two meanings apart.
+HARDLY = 0.05
 
 
 def draw(view: View, trace: Trace, show: str) -> None:
@@ -108,21 +112,23 @@ def two_meanings(view: View, query: int) -> None:
     if other is None or other == query:
         return
     found = same_word.same_word(trace, *sorted((query, other)))
-    each = [
-        f"{token_names.bold(trace.labels, place)} is nearest to "
-        + ", ".join(f"{token_names.plain(trace.labels, one)} {in_words(cosine)}" for one, cosine in nearest)
-        for place, nearest in zip(found.places, found.nearest, strict=True)
-    ]
     least = int(found.cosines.argmin())
     where = "in the embedding" if least == 0 else f"after L{least - 1}"
-    st.markdown(
-        f"The same word twice. Cosine of its two vectors: {in_words(found.cosines[0])} in the embedding, "
-        f"{in_words(found.cosines[-1])} after the last layer, least **{in_words(found.cosines[least])}** {where}. "
-        f"{'; '.join(each)}.",
-        width="content",
-        help="Cosine: 1 for the same direction, 0 for orthogonal vectors. Nearest: the words of this sentence with the "
-        "largest cosine after the last layer.",
+    said = (
+        f"The same word twice: its two vectors have cosine **{in_words(found.cosines[-1])}** after the last layer "
+        f"({in_words(found.cosines[0])} in the embedding; least: {in_words(found.cosines[least])}, {where})."
     )
+    each = [_nearest(trace.labels, place, near) for place, near in zip(found.places, found.nearest, strict=True)]
+    if all(found.nearest):
+        said += f" Nearest words by cosine, without function words: {'; '.join(each)}."
+    st.markdown(said, width="content")
+
+
+def _nearest(labels: Sequence[str], place: int, nearest: Sequence[tuple[int, float]]) -> str:
+    """A token with its nearest words, and whether their cosines tell them apart."""
+    words = ", ".join(f"{token_names.plain(labels, one)} {in_words(cosine)}" for one, cosine in nearest)
+    close = len(nearest) > 1 and nearest[0][1] - nearest[1][1] < HARDLY
+    return f"{token_names.bold(labels, place)}: {words}{' (hardly differ)' if close else ''}"
 
 
 def _before(view: View, query: int, key: int) -> str:
