@@ -51,7 +51,9 @@ def show() -> None:
     for place, name in zip(st.columns(len(names)) if len(names) <= 4 else st.columns(4) * 2, names, strict=False):
         with place:
             st.html(f'<section class="enc-block"><h3>{name}</h3><ol>{boxes(blocks.PRESETS[name])}</ol></section>')
-    st.caption("One layer of each, from the bottom up. Dashed: added once, below the first layer. “+” adds a sublayer’s output to the residual stream.")
+    st.caption(
+        "One layer of each, from the bottom up. “+” adds to the residual stream. Dashed: added once, below the first layer."
+    )
     st.header("What differs", anchor=False)
     table = pd.DataFrame({name: preset.row | {"Source": preset.source} for name, preset in blocks.PRESETS.items()}).T
     st.dataframe(table.rename_axis("Model"))
