@@ -52,7 +52,7 @@ def show() -> None:
         with place:
             st.html(f'<section class="enc-block"><h3>{name}</h3><ol>{boxes(blocks.PRESETS[name])}</ol></section>')
     st.caption(
-        "One layer of each, from the bottom up. “+” adds to the residual stream. Dashed: added once, below the first layer."
+        "One layer of each, from the bottom up. “+” adds to the residual stream. Dashed: added once, at the input."
     )
     st.header("What differs", anchor=False)
     table = pd.DataFrame({name: preset.row | {"Source": preset.source} for name, preset in blocks.PRESETS.items()}).T
