@@ -264,7 +264,7 @@ def shared(query: Query, hits: list[TokenHit]) -> None:
     rows += [("Next token", hit.following or "(end)") for hit in hits]
     of_texts = query.atlas.rows([hit.text for hit in hits])
     rows += [
-        (f"Label {name}", of_texts[hit.text].labels[place] or "(none)")
+        (f"Label of its text: {name}", of_texts[hit.text].labels[place] or "(none)")
         for place, name in enumerate(query.atlas.labels)
         for hit in hits
     ]
