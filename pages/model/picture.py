@@ -94,12 +94,18 @@ def answer(view: View, query: int) -> str:
     key = int(row.argmax()) if view.j is None else view.j
     query_name, key_name = (token_names.bold(trace.labels, place) for place in (query, key))
     rank, count = ranking.rank(row, key)
+    changed, _ = switches.effect(view)
+    if changed and view.head in switches.heads_off(view):
+        return (
+            f"L{view.layer} H{view.head} is off and adds nothing. {changed} "
+            f"Its weight from {query_name} to {key_name} is not used: {in_words(float(row[key]))}."
+        )
     config = trace.config
     layers = "1 layer gives" if config.n_layers == 1 else f"{config.n_layers} layers give"
+    first = changed or f"{layers} each of {trace.n_tokens:,} tokens a vector of {config.d_model:,} numbers."
     return (
-        f"{layers} each of {trace.n_tokens:,} tokens a vector of {config.d_model:,} numbers. "
-        f"In L{view.layer} H{view.head} (layer {view.layer}, head {view.head}), {query_name} attends to {key_name}: "
-        f"{in_words(float(row[key]))}. Rank: {rank} of {count}.{_before(view, query, key)}"
+        f"{first} In L{view.layer} H{view.head} (layer {view.layer}, head {view.head}), {query_name} attends to "
+        f"{key_name}: {in_words(float(row[key]))}. Rank: {rank} of {count}.{_before(view, query, key)}"
     )
 
 
@@ -137,8 +143,7 @@ def _before(view: View, query: int, key: int) -> str:
     if unchanged.run == view.run:
         return ""
     weight = float(unchanged.trace.attention(view.layer, view.head, slice(query, query + 1))[0, key])
-    off = " Head off." if view.head in switches.heads_off(view) else ""
-    return f" In the unchanged model: {in_words(weight)}.{off}"
+    return f" In the unchanged model: {in_words(weight)}."
 
 
 def caution(view: View, query: int | None) -> str:

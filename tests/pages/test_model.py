@@ -218,7 +218,9 @@ def test_switches_make_the_edits_of_every_page_and_say_what_they_cause(minilm: e
     before, after = causal.outcomes_of(minilm, minilm.trace(text), [edited], "sentence")
     assert f"{three_digits(before)} → {three_digits(after)}" in header["effect"]
     assert header["sees"] == "earlier"
-    assert "In the unchanged model" in written(app)
+    said = next(one.value for one in app.markdown if "L3 H4 is off" in one.value)
+    assert f"{three_digits(before)} → {three_digits(after)}" in said
+    assert "attends to" not in said, "its weights are used nowhere"
 
 
 def test_what_the_open_head_is_worth(minilm: encoder.TextEncoder) -> None:
