@@ -88,18 +88,15 @@ def selected_variant(view: View, params: Params) -> explain.Variant:
 
 
 def answer(view: View, query: int) -> str:
-    """What a token attends to, in one line."""
+    """What a token attends to, in one line; first what an edit does to the result."""
     trace = view.trace
     row = trace.attention(view.layer, view.head, slice(query, query + 1))[0]
     key = int(row.argmax()) if view.j is None else view.j
     query_name, key_name = (token_names.bold(trace.labels, place) for place in (query, key))
     rank, count = ranking.rank(row, key)
-    changed, _ = switches.effect(view)
+    changed = switches.effect(view)[0] if trace.edits else ""
     if changed and view.head in switches.heads_off(view):
-        return (
-            f"L{view.layer} H{view.head} is off and adds nothing. {changed} "
-            f"Its weight from {query_name} to {key_name} is not used: {in_words(float(row[key]))}."
-        )
+        return f"L{view.layer} H{view.head} is off and adds nothing. {changed}"
     config = trace.config
     layers = "1 layer gives" if config.n_layers == 1 else f"{config.n_layers} layers give"
     first = changed or f"{layers} each of {trace.n_tokens:,} tokens a vector of {config.d_model:,} numbers."
