@@ -124,10 +124,9 @@ function decimals(value, digits = 4) {
   return value.toFixed(digits).replace(/^-(?=[0.]*$)/, "");
 }
 
-function factor(value, digits = 4) {
-  const text = decimals(value, digits);
-  return text.startsWith("-") ? `(${text})` : text;
-}
+// A number of a calculation, without zeros at its end: with enough decimals to lead to a result of four.
+const exactly = (value) => decimals(value, 6).replace(/^(-?\d+(?:\.\d*?[1-9])?)\.?0+$/, "$1");
+const factor = (value) => value < 0 ? `(${exactly(value)})` : exactly(value);
 
 // A divisor with enough decimals to show four significant digits.
 const divisorOf = (value) =>
@@ -151,7 +150,7 @@ const shownMatrix = (name, rows, role = "", digits = 3) => ({
 
 // One number as the sum of all its products.
 function sumInFull(left, pairs, [first, second] = ["", ""]) {
-  const products = pairs.map(([a, b]) => `${coloured(first, factor(a, 3))} \\cdot ${coloured(second, factor(b, 3))}`);
+  const products = pairs.map(([a, b]) => `${coloured(first, factor(a))} \\cdot ${coloured(second, factor(b))}`);
   const total = sum(pairs.map(([a, b]) => a * b));
   return { formula: lined([left, [products.join(" \\\\ &\\quad + "), decimals(total)]]) };
 }
@@ -177,8 +176,8 @@ function positionInFull({ position, stream }, inputs, notes) {
 
 function normInFull({ mean, variance, output }, x, gain, shift) {
   const root = `\\sqrt{${divisorOf(variance[1])} + \\varepsilon}`;
-  const divided = over(`${decimals(x[1][0])} - ${factor(mean[1])}`, root);
-  const scaled = `${divided} \\cdot ${factor(gain, 3)} + ${factor(shift, 3)}`;
+  const divided = over(`${exactly(x[1][0])} - ${factor(mean[1])}`, root);
+  const scaled = `${divided} \\cdot ${factor(gain)} + ${factor(shift)}`;
   return [
     say("The first number of “cat” after the norm:"),
     rule(lined(["y_{\\text{cat},0}", [scaled, decimals(output[1][0])]])),
@@ -240,7 +239,7 @@ export function stepsByHand(inputs, notes) {
         say("The score of the query “cat” and the key “sat”:"),
         sumInFull(`q_{${cat}} \\cdot k_{\\text{sat}}`, pairsOf(q[1], k[2]), ["q", "k"]),
         ...(inputs.scaled
-          ? [rule(lined([`S_{${sat}}`, [over(decimals(dots[1][2], 3), `\\sqrt{${width}}`), decimals(scores[1][2])]]))]
+          ? [rule(lined([`S_{${sat}}`, [over(exactly(dots[1][2]), `\\sqrt{${width}}`), decimals(scores[1][2])]]))]
           : []),
       ],
     },
@@ -257,7 +256,7 @@ export function stepsByHand(inputs, notes) {
       inFull: [
         say("The weight of “sat” for “cat”:"),
         rule(lined([`A_{${sat}}`, [
-          over(decimals(exponentials[1][2], 3), exponentials[1].map((value) => decimals(value, 3)).join(" + ")),
+          over(exactly(exponentials[1][2]), exponentials[1].map(exactly).join(" + ")),
           decimals(attention[1][2]),
         ]])),
       ],

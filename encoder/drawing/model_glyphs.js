@@ -109,7 +109,7 @@ const CHIPS = {
   q: ["Q", "Queries", "A query is a vector that is compared with the key of each token."],
   mixing: ["z", "Weighted sum of values", "z is the output of one head: values times their weights, summed."],
   heads: [
-    "Wₒ",
+    "W_O",
     "All heads through W_O",
     "W_O is a learned matrix that combines the outputs of all heads into one vector.",
   ],

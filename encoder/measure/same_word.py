@@ -3,24 +3,22 @@
 Shapes: L layers, T tokens, D d_model.
 """
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from encoder.errors import EncoderError
+from encoder.measure import telling
 from encoder.trace import tokens
 from encoder.trace.trace import Trace
-
-#: Words of so many letters or fewer are seldom a word's meaning: "of", "the".
-SHORT = 3
 
 
 @dataclass(frozen=True, eq=False)
 class SameWord:
     """Two tokens of a sentence. cosines [L + 1]: of their vectors, after the embeddings and then after each layer;
-    nearest: for each of the two, (token, cosine after the last layer) of the other words, the largest first.
+    nearest: for each of the two, (token, cosine after the last layer) of the other words without FUNCTION_WORDS, the
+    largest first.
     """
 
     places: tuple[int, int]
@@ -29,7 +27,7 @@ class SameWord:
 
 
 @torch.no_grad()
-def same_word(trace: Trace, first: int, second: int, n_nearest: int = 3) -> SameWord:
+def same_word(trace: Trace, first: int, second: int, n_nearest: int = 2) -> SameWord:
     """Compare two tokens of a trace. Raises EncoderError for a position without a token."""
     for place in (first, second):
         if not 0 <= place < trace.n_tokens:
@@ -38,8 +36,8 @@ def same_word(trace: Trace, first: int, second: int, n_nearest: int = 3) -> Same
     last = streams[-1]
     others = [
         place
-        for place, content in enumerate(tokens.is_content(trace))
-        if content and is_word(trace.labels[place]) and trace.labels[place] != trace.labels[first]
+        for place, counts in enumerate(has_meaning(trace))
+        if counts and trace.labels[place] != trace.labels[first]
     ]
 
     def nearest(place: int) -> tuple[tuple[int, float], ...]:
@@ -51,14 +49,18 @@ def same_word(trace: Trace, first: int, second: int, n_nearest: int = 3) -> Same
 
 
 def again(trace: Trace, place: int) -> int | None:
-    """The next token with the text of this one, or the one before it; None: its word occurs once, or is short."""
-    content = tokens.is_content(trace)
-    if not content[place] or not is_word(trace.labels[place]):
+    """The next token with the text of this one, or the one before it; None: it occurs once, or is a function word."""
+    counts = has_meaning(trace)
+    if not counts[place]:
         return None
-    same = [one for one, label in enumerate(trace.labels) if content[one] and label == trace.labels[place]]
+    same = [one for one, label in enumerate(trace.labels) if counts[one] and label == trace.labels[place]]
     return next((one for one in same if one > place), same[0] if same[0] != place else None)
 
 
-def is_word(label: str) -> bool:
-    """Whether a token is a whole word that may have a meaning of its own."""
-    return not label.startswith("##") and len(re.sub(r"\W", "", label)) > SHORT
+def has_meaning(trace: Trace) -> tuple[bool, ...]:
+    """[T]: True for whole words that are not FUNCTION_WORDS; special tokens, punctuation and pieces are False."""
+    of_word = tokens.words(trace)
+    return tuple(
+        one and label.lower() not in telling.FUNCTION_WORDS and (word < 0 or of_word.count(word) == 1)
+        for one, label, word in zip(telling.is_word(trace), trace.labels, of_word, strict=True)
+    )

@@ -4,7 +4,7 @@ A head that gives the word's attention to [CLS] or [SEP], to the word itself, to
 as from every word, or to the same key as every word, tells nothing about this word.
 
     h_j = max of the means over nearby words q of A_{q, q + j - i} and of A_{qj}     the head's habit
-    e_j = max(0, A_ij - h_j)                                                         for the other words j
+    e_j = max(0, A_ij - h_j)                                    for the other words j; of a pronoun, those before it
     G   = sum_j e_j ln(n e_j / sum_k e_k)                                            in nats
 
 G is the sum of e, the weight that only this word gives, times the Kullback-Leibler divergence of e, scaled to sum to 1,
@@ -41,6 +41,8 @@ GRAMMAR = frozenset(
     "than then when while not no is are was were be been being am do does did has have had will would can could may "
     "might shall should must i you we us our your my me his its their there who which what".split()
 )
+#: English words that carry little meaning of their own.
+FUNCTION_WORDS = GRAMMAR | PRONOUNS
 
 DEFINITION = Definition(
     "telling",
@@ -49,9 +51,10 @@ DEFINITION = Definition(
     r"\sum_{j\in W} e_j \ln\frac{n\,e_j}{\sum_{k\in W} e_k},\quad "
     r"e_j=\max\!\big(0,\ A_{ij}-h_j\big),\quad h_j=\max\big(\bar A_{j-i},\ \bar A_{\cdot j}\big)",
     OWN,
-    "How specific the attention of word i is. W: the n other words, without special tokens, punctuation and the word's "
-    "own pieces. h: the head's habit, the mean weight of nearby words at the same distance or on the same key. 0: "
-    "uniform attention, or what every word does there. At most ln n: all weight on one word.",
+    "How specific the attention of word i is. W: the n other words, for a third-person pronoun only those before it, "
+    "without special tokens, punctuation and the word's own pieces. h: the head's habit, the mean weight of nearby "
+    "words at the same distance or on the same key. 0: uniform attention, or what every word does there. "
+    "At most ln n: all weight on one word.",
 )
 
 Keys = Literal["all", "earlier"]
@@ -75,23 +78,25 @@ def is_word(trace: Trace) -> tuple[bool, ...]:
     return tuple(content and not mark for content, mark in pairs)
 
 
-def information_gain(trace: Trace, query: int, *, keys: Keys = "all") -> np.ndarray:
+def information_gain(trace: Trace, query: int, *, keys: Keys | None = None) -> np.ndarray:
     """float64 [L, H], nats: G of one query in each head, from at most 2 NEIGHBOURS + 1 rows a head.
 
-    keys: the other words that count: all, or those before the query. NaN where fewer than two count.
+    keys: the other words that count: all, or those before the query; None: as `keys_of` says. NaN where fewer than two
+    count.
 
     Raises:
         EncoderError: there is no such query.
     """
     trace.check_token(query)
-    return _gains(trace, [query], keys)[0]
+    return _gains(trace, [query], keys or keys_of(trace, query))[0]
 
 
 def most_telling(trace: Trace) -> Choice | None:
     """The word and head to begin with; None where no word has two others to attend to.
 
-    A text with PRONOUNS: the pronoun with the largest gain over the words before it, where what it refers to often is.
-    Otherwise the largest gain of the first MOST_TRIED words that are not GRAMMAR, of a long text MOST_TRIED_LONG.
+    A text with PRONOUNS: the pronoun with the largest gain over the words before it (`keys_of`).
+    Otherwise the largest gain of the first MOST_TRIED words that are not FUNCTION_WORDS, of a long text
+    MOST_TRIED_LONG.
     """
     most = MOST_TRIED if trace.n_tokens <= LONG_TEXT else MOST_TRIED_LONG
     words = [place for place, one in enumerate(is_word(trace)) if one]
@@ -99,14 +104,19 @@ def most_telling(trace: Trace) -> Choice | None:
     pronouns = [place for place in words if names[place] in PRONOUNS]
     found = _best(trace, pronouns[:most], "earlier")
     if found is None:
-        tried = [place for place in words if names[place] not in GRAMMAR | PRONOUNS] or words
+        tried = [place for place in words if names[place] not in FUNCTION_WORDS] or words
         found = _best(trace, tried[:most], "all")
     return found
 
 
-def of_word(trace: Trace, query: int) -> Choice | None:
-    """The head in which this word's attention is most specific; None where every gain is 0."""
-    return _best(trace, [query], "all")
+def keys_of(trace: Trace, query: int) -> Keys:
+    """Which words count for a query: for PRONOUNS the words before it, where what it refers to often is.
+
+    All other words for any other query, and for a pronoun with fewer than two words before it.
+    """
+    earlier = trace.labels[query].lower() in PRONOUNS
+    words = tokens.as_mask(is_word(trace), trace)
+    return "earlier" if earlier and int(_others(trace, words, query, "earlier").sum()) > 1 else "all"
 
 
 def _best(trace: Trace, queries: Sequence[int], keys: Keys) -> Choice | None:

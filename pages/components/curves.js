@@ -237,7 +237,7 @@ class CurvesView extends Drawing {
       const [place, { predicted, rows }] = [this.place(run, step), run.data];
       const cells = [...(predicted[place] ?? [])].map((one) => classes[one]);
       const right = cells.filter((cell, k) => cell === expected[k]).length;
-      const hits = rows[place] >= 0 ? `, rows that attend to it: ${rows[place]}` : "";
+      const hits = rows[place] >= 0 ? `, map rows with most weight on the answer’s token: ${rows[place]}` : "";
       return row(`${run.name}: ${right} of ${expected.length} right${hits}`, cells, (cell, k) => cell !== expected[k]);
     });
     const table = make("table", {}, row("sequence", tokens), row("right answers", expected), ...given);

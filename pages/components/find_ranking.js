@@ -39,8 +39,9 @@ export const isQuestion = (typed) => typed.trim().length > 2 && !HEAD.test(typed
 // answer, the nearest first, then the rest. Each has its reason, or null. answer: null before it has come.
 export function merged(byWords, answer, entries, typed) {
   const reasons = new Map((answer?.found ?? []).map((reason) => [entries[reason.entry], reason]));
-  const start = typed.trim().toLowerCase();
-  const isFirst = (entry) => entry.kind === "Head" || (start && entry.title.toLowerCase().startsWith(start));
+  const plain = (text) => text.trim().toLowerCase().replaceAll("-", " ");
+  const start = plain(typed);
+  const isFirst = (entry) => entry.kind === "Head" || (start && plain(entry.title).startsWith(start));
   const order = [...byWords.filter(isFirst), ...reasons.keys(), ...byWords];
   return [...new Set(order)].slice(0, MOST).map((entry) => ({ entry, reason: reasons.get(entry) ?? null }));
 }

@@ -161,20 +161,21 @@ def _answer(view: View, row: Mapping[str, ranking.Weights]) -> tuple[str, str]:
 
 
 def _of_head(view: View) -> str:
-    """The tokens with most attention and with most norm-weighted attention."""
+    """The tokens with most attention and with most norm-weighted attention, of the head's sums over all queries."""
     found, labels, head = layer_shares(view, view.layer), view.trace.labels, view.head
+    # A row of attention sums to 1, so its mean over the queries is its share of their sum.
     attention, weighted = found.attention[head], found.norm_weighted[head]
     weighted = weighted / (weighted.sum() or 1.0)
     most, best = int(attention.argmax()), int(weighted.argmax())
 
     def numbers(token: int) -> str:
         return (
-            f"**{token_names.word(labels[token])}** ({token}): attention {attention[token]:.1%}, norm-weighted "
-            f"{weighted[token]:.1%}, norm of its vector {three_digits(found.norms[head, token])}."
+            f"**{token_names.word(labels[token])}** ({token}): {attention[token]:.1%} of all attention, "
+            f"{weighted[token]:.1%} of all weight × norm, norm of its vector {three_digits(found.norms[head, token])}."
         )
 
-    text = f"Most attention in L{view.layer} H{head}, averaged over queries: {numbers(most)}"
-    return text if best == most else f"{text} Most norm-weighted attention: {numbers(best)}"
+    text = f"L{view.layer} H{head}, all queries summed. Most attention: {numbers(most)}"
+    return text if best == most else f"{text} Most weight × norm: {numbers(best)}"
 
 
 def show_layers(view: View) -> dict[str, go.Figure]:

@@ -89,4 +89,15 @@ def gains(view: View, word: int) -> np.ndarray:
 
 def title(view: View, word: int) -> str:
     """The measure's name for this word."""
-    return f"Information gain of {token_names.quoted(view.trace.labels, word)}"
+    return f"Information gain of {token_names.quoted(view.trace.labels, word)}{_among(view, word)}"
+
+
+def order(view: View) -> str:
+    """By what the heads of the word that is asked for are ordered."""
+    word = state.get(Params.word)
+    return f"information gain{'' if word is None else _among(view, word)}"
+
+
+def _among(view: View, word: int) -> str:
+    """Which words count, where not all others do."""
+    return " over earlier words" if telling.keys_of(view.trace, word) == "earlier" else ""

@@ -17,7 +17,7 @@ from pages.core.view import View, head_measures, maps, selection
 from pages.core.widgets import over_image
 from pages.core.widgets.comparison import EVERY_HEAD
 from pages.core.words import gestures, token_names
-from pages.heads import colourings, image
+from pages.heads import ask, colourings, image
 from pages.heads import options as head_options
 from pages.heads.compare import sides
 from pages.heads.params import Params, SideB
@@ -87,7 +87,7 @@ def _caption(view: View, options: Options, kept: np.ndarray, order: list[Head] |
             f"keys and values ({config.n_heads} share {config.n_kv_heads})."
         )
     if order is not None and len(order) < kept.sum():
-        yield f"{len(order)} of {int(kept.sum())} heads, by their information gain."
+        yield f"{len(order)} of {int(kept.sum())} heads, by their {ask.order(view)}."
     if not kept.all():
         rest = "faded" if order is None else "hidden"
         yield f"{int(kept.sum())} of {kept.size} heads match; the others are {rest}."

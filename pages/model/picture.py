@@ -1,6 +1,7 @@
 """The picture of the page Model: the whole model at work on the visitor's input, and what is open in it."""
 
 import dataclasses
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -23,6 +24,9 @@ from pages.core.words import token_names
 from pages.model import decoder, switches
 from pages.model.params import Params, open_part, opened
 from pages.state.url_state import state
+
+#: Two cosines that differ by less than this do not tell two meanings apart.
+HARDLY = 0.05
 
 
 def draw(view: View, trace: Trace, show: str) -> None:
@@ -84,18 +88,21 @@ def selected_variant(view: View, params: Params) -> explain.Variant:
 
 
 def answer(view: View, query: int) -> str:
-    """What a token attends to, in one line."""
+    """What a token attends to, in one line; first what an edit does to the result."""
     trace = view.trace
     row = trace.attention(view.layer, view.head, slice(query, query + 1))[0]
     key = int(row.argmax()) if view.j is None else view.j
     query_name, key_name = (token_names.bold(trace.labels, place) for place in (query, key))
     rank, count = ranking.rank(row, key)
+    changed = switches.effect(view)[0] if trace.edits else ""
+    if changed and view.head in switches.heads_off(view):
+        return f"L{view.layer} H{view.head} is off and adds nothing. {changed}"
     config = trace.config
     layers = "1 layer gives" if config.n_layers == 1 else f"{config.n_layers} layers give"
+    first = changed or f"{layers} each of {trace.n_tokens:,} tokens a vector of {config.d_model:,} numbers."
     return (
-        f"{layers} each of {trace.n_tokens:,} tokens a vector of {config.d_model:,} numbers. "
-        f"In L{view.layer} H{view.head} (layer {view.layer}, head {view.head}), {query_name} attends to {key_name}: "
-        f"{in_words(float(row[key]))}. Rank: {rank} of {count}.{_before(view, query, key)}"
+        f"{first} In L{view.layer} H{view.head} (layer {view.layer}, head {view.head}), {query_name} attends to "
+        f"{key_name}: {in_words(float(row[key]))}. Rank: {rank} of {count}.{_before(view, query, key)}"
     )
 
 
@@ -108,21 +115,23 @@ def two_meanings(view: View, query: int) -> None:
     if other is None or other == query:
         return
     found = same_word.same_word(trace, *sorted((query, other)))
-    each = [
-        f"{token_names.bold(trace.labels, place)} is nearest to "
-        + ", ".join(f"{token_names.plain(trace.labels, one)} {in_words(cosine)}" for one, cosine in nearest)
-        for place, nearest in zip(found.places, found.nearest, strict=True)
-    ]
     least = int(found.cosines.argmin())
     where = "in the embedding" if least == 0 else f"after L{least - 1}"
-    st.markdown(
-        f"The same word twice. Cosine of its two vectors: {in_words(found.cosines[0])} in the embedding, "
-        f"{in_words(found.cosines[-1])} after the last layer, least **{in_words(found.cosines[least])}** {where}. "
-        f"{'; '.join(each)}.",
-        width="content",
-        help="Cosine: 1 for the same direction, 0 for orthogonal vectors. Nearest: the words of this sentence with the "
-        "largest cosine after the last layer.",
+    said = (
+        f"The same word twice: its two vectors have cosine **{in_words(found.cosines[-1])}** after the last layer "
+        f"({in_words(found.cosines[0])} in the embedding; least: {in_words(found.cosines[least])}, {where})."
     )
+    each = [_nearest(trace.labels, place, near) for place, near in zip(found.places, found.nearest, strict=True)]
+    if all(found.nearest):
+        said += f" Nearest words by cosine, without function words: {'; '.join(each)}."
+    st.markdown(said, width="content")
+
+
+def _nearest(labels: Sequence[str], place: int, nearest: Sequence[tuple[int, float]]) -> str:
+    """A token with its nearest words, and whether their cosines tell them apart."""
+    words = ", ".join(f"{token_names.plain(labels, one)} {in_words(cosine)}" for one, cosine in nearest)
+    close = len(nearest) > 1 and nearest[0][1] - nearest[1][1] < HARDLY
+    return f"{token_names.bold(labels, place)}: {words}{' (hardly differ)' if close else ''}"
 
 
 def _before(view: View, query: int, key: int) -> str:
@@ -131,8 +140,7 @@ def _before(view: View, query: int, key: int) -> str:
     if unchanged.run == view.run:
         return ""
     weight = float(unchanged.trace.attention(view.layer, view.head, slice(query, query + 1))[0, key])
-    off = " Head off." if view.head in switches.heads_off(view) else ""
-    return f" In the unchanged model: {in_words(weight)}.{off}"
+    return f" In the unchanged model: {in_words(weight)}."
 
 
 def caution(view: View, query: int | None) -> str:

@@ -81,8 +81,8 @@ def agreement(traces: norm_pair.PairTraces) -> str:
     side, moved = traces.of(original), traces.of("post" if original == "pre" else "pre")
     vector, *_ = causal.outcomes_of(side.loaded, side.trace, [moved.trace], causal.SentenceVector())[-1:]
     return (
-        f"Cosine of both outputs: **{three_digits(tokens)}** (mean of the tokens), "
-        f"**{three_digits(vector)}** ({words_of(side.trace).input} vector, as on Model)."
+        f"Cosine of both outputs, token by token, on average: **{three_digits(tokens)}**. "
+        f"Cosine of both {words_of(side.trace).input} vectors: **{three_digits(vector)}**, as on Model."
     )
 
 

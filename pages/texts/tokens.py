@@ -163,7 +163,7 @@ def choose_token(view: View) -> int | None:
 def _usual(view: View, words: list[int]) -> int:
     """The longest word that carries a meaning: pronouns and grammar have neighbours that tell little."""
     tokens = [token.lower() for token in view.trace.tokens]
-    own = [place for place in words if tokens[place] not in telling.GRAMMAR | telling.PRONOUNS]
+    own = [place for place in words if tokens[place] not in telling.FUNCTION_WORDS]
     return max(own or words, key=lambda place: len(tokens[place]))
 
 
@@ -264,7 +264,7 @@ def shared(query: Query, hits: list[TokenHit]) -> None:
     rows += [("Next token", hit.following or "(end)") for hit in hits]
     of_texts = query.atlas.rows([hit.text for hit in hits])
     rows += [
-        (f"Label {name}", of_texts[hit.text].labels[place] or "(none)")
+        (f"Label of its text: {name}", of_texts[hit.text].labels[place] or "(none)")
         for place, name in enumerate(query.atlas.labels)
         for hit in hits
     ]

@@ -17,6 +17,13 @@ from pages.state import state
 from pages.training import runs
 from pages.training.params import Params
 
+#: Positions that act in the attention of each layer, and on what; others are added once to the input.
+IN_ATTENTION = {
+    "rotary": "rotary positions on Q and K",
+    "ALiBi": "ALiBi on the scores",
+    "bias by distance": "bias by distance on the scores",
+}
+
 
 def show() -> None:
     """The page with this part."""
@@ -44,7 +51,9 @@ def show() -> None:
     for place, name in zip(st.columns(len(names)) if len(names) <= 4 else st.columns(4) * 2, names, strict=False):
         with place:
             st.html(f'<section class="enc-block"><h3>{name}</h3><ol>{boxes(blocks.PRESETS[name])}</ol></section>')
-    st.caption("One layer of each, from the bottom up. “+” adds a sublayer’s output to the residual stream.")
+    st.caption(
+        "One layer of each, from the bottom up. “+” adds to the residual stream. Dashed: added once, at the input."
+    )
     st.header("What differs", anchor=False)
     table = pd.DataFrame({name: preset.row | {"Source": preset.source} for name, preset in blocks.PRESETS.items()}).T
     st.dataframe(table.rename_axis("Model"))
@@ -53,16 +62,18 @@ def show() -> None:
 
 
 def boxes(preset: blocks.Preset) -> str:
-    """The steps of one layer as list items, from the input up: a norm where the model has it."""
-    _, placement, norm, ffn = preset.choices
-    attention = ", ".join(("attention", *preset.attention))
+    """The steps of one layer as list items, from the input up; before it the positions that are added to the input."""
+    positions, placement, norm, ffn = preset.choices
+    inside = IN_ATTENTION.get(positions)
+    attention = ", ".join(("attention", *([inside] if inside else ()), *preset.attention))
     found = []
     for sublayer in (attention, f"FFN, {ffn}"):
         before = [norm] if placement != "post" else []
         after = {"post": ["add", norm], "pre": ["add"], "sandwich": [norm, "add"]}[placement]
         found += [*before, sublayer, *after]
-    items = [f"positions: {preset.choices[0]}", *found]
-    kinds = {"add": "add", norm: "norm"}
+    at_input = f"{positions} positions"
+    items = found if inside or positions == "none" else [at_input, *found]
+    kinds = {"add": "add", norm: "norm", at_input: "once"}
     return "".join(f'<li class="{kinds.get(item, "part")}">{"+" if item == "add" else item}</li>' for item in items)
 
 

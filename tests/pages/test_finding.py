@@ -4,6 +4,7 @@ meaning, what it opens, and what it refuses."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from benchmarks.serving import rooms
 from encoder import search
 from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError
+from encoder.measure import head_types
 from encoder.search import known
 from encoder.words.glossary import TERMS
 from pages.core.frame import finding, meaning
@@ -92,6 +94,28 @@ def test_newcomers_find_the_answer_among_the_first_three(found: list[dict], tmp_
     }
     assert len(asked) == 40
     assert len(missed) <= 2, missed
+
+
+def test_what_a_title_begins_with_comes_before_the_answer(found: list[dict], tmp_path: Path) -> None:
+    typed = "previous token"
+    (tmp_path / "found.json").write_text(json.dumps([found, meaning.answer(found, "newcomers", typed)]))
+    first = evaluated(
+        ROOT / "pages/components/find_ranking.js",
+        "found, merged",
+        f"""(([entries, answer]) => merged(found(entries, answer.typed), answer, entries, answer.typed)[0].entry
+        )(JSON.parse(Deno.readTextFileSync({json.dumps(str(tmp_path / "found.json"))})))""",
+        tmp_path,
+    )
+    assert first["title"] == head_types.BY_NAME["previous"].title
+
+
+def test_no_entry_is_a_name_of_an_address(found: list[dict]) -> None:
+    """What a value is called in a link, such as token_target, is not a word for people."""
+    shown = [one for one in found if one["kind"] in ("Setting", "Measure", "Head type", "Control")]
+    assert {"Setting", "Measure", "Head type"} <= {one["kind"] for one in shown}
+    for one in shown:
+        assert not re.search(r"\w_\w", one["title"] + one["detail"]), one
+        assert re.match(r"[A-Z[]", one["title"]), one
 
 
 def test_every_answer_of_the_questions_is_an_entry(found: list[dict]) -> None:

@@ -285,7 +285,10 @@ def test_asking_for_a_word_opens_its_most_telling_head_and_orders_the_grid() -> 
     app = visit(text=ANIMAL, layer="0")
     app.pills(key="view:word").set_value(it).run()
     assert_well(app)
-    assert place(app) == (*np.unravel_index(gains.argmax(), gains.shape), it)
+    chosen = most_telling(trace)
+    assert chosen is not None
+    assert place(app) == (*np.unravel_index(gains.argmax(), gains.shape), it) == (chosen.layer, chosen.head, it)
+    assert "over earlier words" in words(app), "the rule of the order is said"
     assert app.query_params["word"] in (str(it), [str(it)])
     link = {name: one[0] if isinstance(one, list) else one for name, one in app.query_params.items()}
     again = visit(**link)

@@ -218,7 +218,9 @@ def test_switches_make_the_edits_of_every_page_and_say_what_they_cause(minilm: e
     before, after = causal.outcomes_of(minilm, minilm.trace(text), [edited], "sentence")
     assert f"{three_digits(before)} → {three_digits(after)}" in header["effect"]
     assert header["sees"] == "earlier"
-    assert "In the unchanged model" in written(app)
+    said = next(one.value for one in app.markdown if "L3 H4 is off" in one.value)
+    assert f"{three_digits(before)} → {three_digits(after)}" in said
+    assert "attends to" not in said, "its weights are used nowhere"
 
 
 def test_what_the_open_head_is_worth(minilm: encoder.TextEncoder) -> None:
@@ -260,8 +262,9 @@ def test_one_word_with_two_meanings_is_shown_side_by_side_with_its_cosine() -> N
     said = next(one.value for one in app.markdown if "same word twice" in one.value)
     cosines = [float(torch.cosine_similarity(x[first], x[second], dim=0)) for x in trace.streams]
     shown = [float(one) for one in re.findall(r"\d\.\d+", said)]
-    assert shown[:3] == pytest.approx([cosines[0], cosines[-1], min(cosines)], abs=2e-3)
+    assert shown[:3] == pytest.approx([cosines[-1], cosines[0], min(cosines)], abs=2e-3)
     assert min(cosines) < cosines[0], "the sentence moves the two vectors apart"
     assert said.index("river") < said.index("money"), "each meaning is nearest to its own word"
+    assert said.count("hardly differ") == 2, "river and money hardly differ next to either of the two"
     app.text_area(key="view:text").set_value("The cat sat on a mat.").run()
     assert not [one for one in app.markdown if "same word twice" in one.value]

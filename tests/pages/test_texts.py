@@ -271,7 +271,7 @@ def test_the_hits_are_those_of_the_engine(minilm: encoder.TextEncoder) -> None:
     shared = {pos: labelled.count(pos) for pos in labelled if labelled.count(pos) > 1}
     table = app.dataframe[0].value
     assert shared
-    assert dict(table[table["What"] == f"Label {corpus.POS}"].iloc[:, 1:].to_numpy().tolist()) == shared
+    assert dict(table[table["What"] == f"Label of its text: {corpus.POS}"].iloc[:, 1:].to_numpy().tolist()) == shared
     names: dict = {"trace": trace}
     lines = exported(app)
     exec(lines[lines.index("from pathlib") :], names)

@@ -321,6 +321,9 @@ def test_the_block_of_each_year_is_shown_and_trains_with_five_seeds() -> None:
     blocks = [one.proto.body for one in app.get("html") if "<section" in one.proto.body]
     assert len(blocks) == 2
     assert "RMSNorm" not in blocks[0]
+    assert "once" in blocks[0], "learned positions are added once, below the layer"
+    assert "once" not in blocks[1], "rotary positions act in the attention"
+    assert "Q and K" in blocks[1]
     assert blocks[1].count("RMSNorm") == 2
     app.button(key="train-history").click().run()
     assert_well(app)

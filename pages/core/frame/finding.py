@@ -1,5 +1,5 @@
-"""What the search of the bar finds: the registries of pages, terms, models, examples, documents and values of pages,
-controls by the questions that they answer (how_to.yml), and what companions such as lessons add."""
+"""What the search of the bar finds: the registries of pages, terms, models, examples, documents, types and measures of
+heads, controls by the questions that they answer (how_to.yml), and what companions such as lessons add."""
 
 import contextlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -11,6 +11,7 @@ import streamlit as st
 import yaml
 
 from encoder.checkpoints import BUNDLED
+from encoder.measure import head_definitions, head_types
 from encoder.words.glossary import TERMS
 from pages.components.find import ask, find, index
 from pages.components.headers import FindEntry
@@ -84,13 +85,14 @@ def _entries(groups: Mapping[str, Iterable[Page]]) -> Iterable[FindEntry]:
         yield _entry("Model", SOURCES[name], f"Runs {name} on your input", "", model=name)
     for title, values in examples.read(__file__, "text").items():
         yield _entry("Example", str(values["text"]), title, "", text=str(values["text"]))
+    for head_type in head_types.HEAD_TYPES:
+        values = {"all_heads": "roles", "role": head_type.name}
+        yield _entry("Head type", head_type.title, head_type.sentence, "heads", **values)
+    for name, measure in head_definitions.BY_NAME.items():
+        yield _entry("Measure", f"Heads by measure: {measure.title}", measure.sentence, "heads", measure=name)
     for param, said in _SHARED.items():
         for option in param.options:
-            yield _entry("Setting", option, said, "", **{param.name: option})
-    for name, param in state.params.items():
-        page = state.owner(param).split(".")[1]
-        for option in filter(None, param.options if page in names and page != "glossary" else ()):
-            yield _entry("Setting", option, f"{names[page]}: {name}", page, **{name: option})
+            yield _entry("Setting", f"{said}: {option}", "On every page", "", **{param.name: option})
 
 
 def _documents(page: Page) -> Iterator[FindEntry]:

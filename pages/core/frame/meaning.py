@@ -26,8 +26,8 @@ MOST, SHADED = 12, 5
 #: An entry is left out whose nearness is smaller than this, or a smaller share of the first one's. For 60 questions
 #: about these pages the first has 0.37 or more; for a recipe, an election or letters without a word, 0.30 or less.
 LEAST, NEAR = 0.33, 0.55
-#: A setting is a bare word, such as "both": it counts less than an entry that says what it does.
-WEIGHT = {"Setting": 0.75, "Example": 0.75, "Document": 0.9, "Lesson": 0.95}
+#: A setting is few words: it counts less than an entry that says what it does.
+WEIGHT = {"Setting": 0.75, "Measure": 0.9, "Example": 0.75, "Document": 0.9, "Lesson": 0.95}
 #: Characters of a question that are compared.
 LONGEST = 200
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")

@@ -41,6 +41,6 @@ def by_meaning(found: Sequence[Word]) -> list[int]:
 
     def key(number: int) -> tuple[bool, int]:
         word = found[number].text
-        return word.lower() in telling.GRAMMAR | telling.PRONOUNS or not word.isalpha(), -len(word)
+        return word.lower() in telling.FUNCTION_WORDS or not word.isalpha(), -len(word)
 
     return sorted(range(len(found)), key=key)
