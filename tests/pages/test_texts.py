@@ -25,10 +25,11 @@ from encoder.scores.sides import Side
 from pages.base.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import cache, model_store
+from pages.core.widgets import export
 from pages.core.words import number
 from pages.state import former
 from pages.texts import listed, sources, subject
-from tests.pages.apps import assert_well, exported, labels, press, sentences, visit, words, written
+from tests.pages.apps import assert_well, exported, labels, noted, numbers, press, sentences, visit, words, written
 
 LINES = sources.EXAMPLE.splitlines()
 QUERY = "an animal that naps"
@@ -166,6 +167,46 @@ def test_broken_lines_are_named_and_the_rest_is_searched():
     app.text_area(key="search:lines").set_value(" ").run()
     assert app.error
     assert not app.exception
+
+
+def test_a_link_of_own_texts_shows_no_other_text_as_theirs(monkeypatch: pytest.MonkeyPatch):
+    told: list[tuple[dict[str, str], list[str], str]] = []
+    monkeypatch.setattr(
+        export, "copy_link", lambda query, typed, *, key, note: told.append((dict(query), list(typed), note))
+    )
+    own = "\n".join(f"Box {at} is on shelf {9 - at}." for at in range(10))
+    app = visit("texts", query=QUERY)
+    assert told[-1][2] == ""  # everybody has the example texts
+    app.text_area(key="search:lines").set_value(own).run()
+    app.button(key="texts:rank:9").click().run()
+    assert_well(app)
+    rank = next(line for line in written(app).splitlines() if "of 10" in line)
+    link, typed, note = told[-1]
+    assert link["text_place"] == "9"
+    assert numbers(note) == [10], "the panel says how many texts the link leaves out"
+    assert not any("shelf" in value for value in link.values())
+    assert "texts_own" not in typed, "also without the text, the link says that texts are missing"
+
+    other = visit("texts", **link)
+    assert not other.exception
+    assert ranks(other) == []
+    assert "rank **" not in written(other)
+    assert numbers(noted(other, "content_paste")) == [10]
+    other.text_area(key="search:lines").set_value(own).run()  # as the sentence says
+    assert_well(other)
+    assert rank in written(other).splitlines()
+    assert not noted(other, "content_paste")
+
+    third = visit("texts", **link)
+    third.text_area(key="search:lines").set_value("One.\nTwo.\nThree.").run()
+    assert_well(third)
+    assert "rank **1** of 3" in written(third), "the place of another collection is of no text here"
+    fourth = visit("texts", **link)
+    fourth.button(key="texts:without-own").click().run()
+    assert_well(fourth)
+    assert "rank **1** of 16" in written(fourth)
+    assert "texts_own" not in fourth.query_params
+    assert not visit("texts", **{**link, "texts_own": "no mark"}).exception
 
 
 def test_an_uploaded_file_has_the_servers_limit_whatever_the_browser_lets_through(monkeypatch: pytest.MonkeyPatch):

@@ -67,6 +67,8 @@ class Export:
     verb: str = ""
     #: The whole command line in its place, where it needs more than the run.
     line: str = ""
+    #: What the link leaves out besides a long text, and what to do; "" for nothing.
+    left_out: str = ""
 
     def draw(self) -> None:
         """Draw "Export and share", closed at first: link, pictures, CSV, Parquet, HTML report, Python lines."""
@@ -77,7 +79,7 @@ class Export:
         program = self.program or python_lines(self.view, self.lines)
         text = "" if self.program else report.typed(self.view.trace)
         name = file_name(self.title)
-        link, note = server_link(), _note()
+        link, note = server_link(), " ".join(filter(None, (_note(), self.left_out)))
 
         run = self._run()
         named = "" if run is None else report.address_of(run)
