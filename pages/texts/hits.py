@@ -121,7 +121,7 @@ def draw(subject: Subject) -> None:
         hide_index=True,
         column_config={"Score": st.column_config.NumberColumn(format="%.3f")},
     )
-    part = expander("Words that pull all your texts together", "texts-pulling")
+    part = expander("Words that pull all texts together", "texts-pulling")
     if part is not None:
         with part, errors_said(st.info):
             _pulling(subject)

@@ -51,7 +51,7 @@ def draw(subject: Subject) -> None:
         "Zeng et al. 2025)."
     )
     if subject.ranking is not None and len(subject.ranking.scores) > 1:
-        part = expander("The same over your texts", "texts-places-all")
+        part = expander("The same over all texts", "texts-places-all")
         if part is not None:
             with part, errors_said(st.info):
                 _of_all(subject)
@@ -62,9 +62,9 @@ def _of_all(subject: Subject) -> None:
     assert subject.ranking is not None
     model, given = subject.view.loaded, subject.ranking.collection.texts
     measured = given[:: -(-len(given) // MOST_TEXTS)]
-    which = f"all your {len(given):,} texts"
+    which = f"all {len(given):,} texts"
     if len(measured) < len(given):
-        which = f"{len(measured):,} of your {len(given):,} texts, evenly spaced"
+        which = f"{len(measured):,} of {len(given):,} texts, evenly spaced"
 
     def work() -> long_work.Work[texts.PositionSensitivity]:
         parts = texts.position_sensitivity_gradually(model, measured)

@@ -82,14 +82,14 @@ def _choose(view: View) -> Subject | None:
     with first, errors_said():
         ranking = _ranking(view, given, query)
     params = state.read(Params)
+    labels, is_bundled = (given.labels, given.is_bundled) if isinstance(given, sources.Given) else ((), False)
     if other.strip():
-        return Subject(view, query, other, ranking, None, params)
+        return Subject(view, query, other, ranking, None, params, is_bundled=is_bundled)
     if ranking is None:  # work that waits for a click, and a link without its texts, say so themselves
         if not query.strip():
             st.info("Type a query, and choose texts.", icon=":material/search:")
         return None
     place = listed.selected(ranking, params)
-    labels, is_bundled = (given.labels, given.is_bundled) if isinstance(given, sources.Given) else ((), False)
     text = ranking.collection.texts[place]
     return Subject(view, query, text, ranking, place, params, labels=labels, is_bundled=is_bundled)
 

@@ -30,7 +30,7 @@ def test_a_text_of_the_ranking_is_placed_and_its_words_are_shaded(visit: Callabl
     page = visit(f"/texts?query={QUERY}", width=1366, height=768)
     rows = page.locator(".st-key-texts-list").get_by_role("button")
     rows.first.wait_for()
-    expect(page.get_by_text(re.compile("random pairs of your texts"))).to_be_visible()
+    expect(page.get_by_text(re.compile("120 pairs of the example texts"))).to_be_visible()
     shaded = page.locator(".enc-shaded span[title]")
     expect(shaded.first).to_be_visible()
     rows.nth(2).click()
@@ -57,7 +57,7 @@ def test_two_hits_a_miss_all_hits_and_the_map(visit: Callable[..., Page]) -> Non
     expect(page.get_by_text("What would move it")).to_be_visible()
     part(page, "All hits")
     expect(page.get_by_text(re.compile("^Each hit with the three words"))).to_be_visible()
-    page.get_by_text("Words that pull all your texts together").click()
+    page.get_by_text("Words that pull all texts together").click()
     part(page, "Map")
     page.locator(".scatterlayer .trace path.point").first.wait_for()
 

@@ -56,6 +56,7 @@ def test_every_text_has_its_rank_and_a_click_selects_it(minilm: encoder.TextEnco
     assert_well(app)
     assert app.query_params["text_place"] == [str(last.place)] or app.query_params["text_place"] == str(last.place)
     assert f"rank **{last.rank}** of {len(LINES)}" in written(app)
+    assert f"{len(LINES) * (len(LINES) - 1) // 2} pairs of the example texts" in written(app)
     assert [button.key for button in app.button if button.proto.icon == listed.SELECTED] == [f"texts:rank:{last.place}"]
 
 
@@ -185,6 +186,7 @@ def test_a_link_of_own_texts_shows_no_other_text_as_theirs(monkeypatch: pytest.M
     assert link["text_place"] == "9"
     assert numbers(note) == [10], "the panel says how many texts the link leaves out"
     assert not any("shelf" in value for value in link.values())
+    assert "of 45 pairs of your texts" in written(app)
     assert "texts_own" not in typed, "also without the text, the link says that texts are missing"
 
     other = visit("texts", **link)
