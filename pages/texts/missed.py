@@ -28,9 +28,11 @@ def draw(subject: Subject) -> None:
     if found is None:
         return
     words = ", ".join(f"**{plain(word)}**" for word in found.unanswered) or "none"
+    first = " It was found first: select the text that you expected here." if found.ranked.rank == 1 else ""
     with answer.area():
         answer.draw(
-            f"Rank {found.ranked.rank} of {len(ranking.scores):,}. Words of the query without an answer: {words}."
+            f"Rank {found.ranked.rank} of {len(ranking.scores):,}.{first} Words of the query without an answer: "
+            f"{words}."
         )
     left, right = st.columns(2)
     with left:
