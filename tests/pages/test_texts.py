@@ -28,7 +28,7 @@ from pages.core.stores import cache, model_store
 from pages.core.widgets import export
 from pages.core.words import number
 from pages.state import former
-from pages.texts import listed, sources, subject
+from pages.texts import listed, places, sources, subject
 from tests.pages.apps import assert_well, exported, labels, noted, numbers, press, sentences, visit, words, written
 
 LINES = sources.EXAMPLE.splitlines()
@@ -85,6 +85,9 @@ def test_a_miss_two_hits_and_all_hits_are_the_engines(minilm: encoder.TextEncode
     assert_well(app)
     missed = texts.why_not_found(minilm, ranking, place)
     assert app.dataframe[1].value["Score"].tolist() == pytest.approx([one.score for one in missed.edits[:12]], abs=1e-5)
+    app = visit("texts", query=QUERY, explain="missed")
+    last = ranking.rows[-1]
+    assert f"rank **{last.rank}** of {len(LINES)}" in written(app), "of the first hit, nobody asks why it was not found"
     app = visit("texts", query=QUERY, explain="two", text_place=str(place))
     assert_well(app)
     two = texts.compare(minilm, ranking, place, other)
@@ -136,7 +139,11 @@ def test_places_of_a_long_text_and_the_map(minilm: encoder.TextEncoder):
     long = " ".join(f"The {word} is in room {at}." for at, word in enumerate("kettle lamp chair door rug".split()))
     app = visit("texts", query=QUERY, explain="long", similar_to=long)
     assert_well(app)
-    assert number(texts.position_sensitivity(minilm, long).index, 2) in words(app)
+    found = texts.position_sensitivity(minilm, long)
+    assert number(found.index, 2) in words(app)
+    unclear, clear = (places._said(dataclasses.replace(found, of_ends=(low, 1.9))) for low in (0.9, 1.1))
+    assert "chunks" not in unclear, "advice needs an interval without 1"
+    assert "chunks" in clear
     assert_well(visit("texts", query=QUERY, explain="map"))
 
 
