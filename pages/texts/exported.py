@@ -33,6 +33,7 @@ def draw(subject: Subject) -> None:
         why.table,
         sections=lambda: [*([] if ranking is None else [export.ranked(ranking)]), *export.sections(why)],
         lines=export.explained_lines(subject.query, subject.text, why.each_word),
+        is_traced=False,
         settings=settings,
         line=command(subject),
         left_out=own_texts.note(),

@@ -56,6 +56,7 @@ def test_every_text_has_its_rank_and_a_click_selects_it(minilm: encoder.TextEnco
     assert_well(app)
     assert app.query_params["text_place"] == [str(last.place)] or app.query_params["text_place"] == str(last.place)
     assert f"rank **{last.rank}** of {len(LINES)}" in written(app)
+    assert "trace" not in exported(app), "the lines are about the query and the text, not about another sentence"
     assert f"{len(LINES) * (len(LINES) - 1) // 2} pairs of the example texts" in written(app)
     assert [button.key for button in app.button if button.proto.icon == listed.SELECTED] == [f"texts:rank:{last.place}"]
 
