@@ -77,10 +77,11 @@ def _differences(what: str, found: texts.TwoHits, rows: Sequence[tuple[str, floa
     """The shares of words or components in both cosines, which they add up to."""
     columns = [what, f"Rank {found.first.rank}", f"Rank {found.second.rank} ", "Difference"]
     st.dataframe(
-        pd.DataFrame([(name, one, other, one - other) for name, one, other in rows], columns=columns),
+        pd.DataFrame([(name, one, other, one - other) for name, one, other in rows], columns=columns).style.format(
+            signed, subset=columns[1:]
+        ),
         hide_index=True,
         height=TABLE_HEIGHT,
-        column_config={name: st.column_config.NumberColumn(format="%+.3f") for name in columns[1:]},
     )
     scores = round(found.first.score, 4), round(found.second.score, 4)  # so that what is written adds up
     one, other, difference = (number(value, 4) for value in (*scores, scores[0] - scores[1]))
@@ -118,9 +119,8 @@ def draw(subject: Subject) -> None:
         friends = f" Hits with another label than most: **{sum(row.false_friend for row in rows)}**." if labels else ""
         answer.draw(f"Each hit with up to three words without which its score falls most.{friends}")
     st.dataframe(
-        pd.DataFrame(table),
+        pd.DataFrame(table).style.format(number, subset=["Score"]),
         hide_index=True,
-        column_config={"Score": st.column_config.NumberColumn(format="%.3f")},
     )
     part = expander("Words that pull all texts together", "texts-pulling")
     if part is not None:
