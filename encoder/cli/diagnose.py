@@ -132,7 +132,8 @@ def _searched(
 
     def say_progress(step: engine.Step) -> None:
         if step.estimate and not step.done:
-            print(step.estimate, file=sys.stderr)
+            fewer = "; --together 1 tries single faults only" if options.together > 1 else ""
+            print(f"{step.estimate}{fewer}", file=sys.stderr)
         shown(step.done, max(step.total, 2))
 
     return gradual.result(gradual.reported(work, say_progress))

@@ -51,13 +51,22 @@ def config_fields(config: EncoderConfig) -> dict[str, object]:
     return fields
 
 
-def python_lines(run: Run, result: str = "", expression: tuple[str, str] | None = None, edits: str = "") -> str:
+def python_lines(
+    run: Run,
+    result: str = "",
+    expression: tuple[str, str] | None = None,
+    edits: str = "",
+    *,
+    is_traced: bool = True,
+) -> str:
     """Python that makes the trace of a run again, followed by the lines `result` that give the numbers shown.
 
     result: uses the names `model` and `trace`; expression: of an input that is not text, an import and the Python
     expression that it needs, by default a file that the model opens; edits: lines that make the name `edits`, where
-    the run's own edits need inputs that are not text.
+    the run's own edits need inputs that are not text; is_traced: False where `result` needs no `trace`.
     """
+    if not is_traced:
+        return _joined("import encoder", model_lines(run.model), result)
     imports, _ = expression or ("", "")
     made = f"trace = {trace_call(run, 'model', expression, edits='edits' if edits else '')}"
     return _joined("import encoder", imports, model_lines(run.model), edits, made, result)

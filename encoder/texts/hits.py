@@ -22,13 +22,16 @@ from encoder.trace import gradual
 
 #: Hits in the table, and words of each.
 HITS, STRONGEST = 10, 3
+#: A smaller effect rounds to 0 where three decimals are written.
+LEAST_EFFECT = 0.0005
 #: A word counts as repeated from so many texts on; texts whose words are left out; parts of such a text.
 LEAST_TEXTS, MOST_TEXTS, PARTS = 3, 64, 48
 
 
 @dataclass(frozen=True)
 class HitWords:
-    """A hit and the words of it without which its score falls most: (word, effect), the strongest first.
+    """A hit and the words of it without which its score falls most: (word, effect), the strongest first,
+    none of less than LEAST_EFFECT.
 
     label: of the text, "" without labels; false_friend: whether its label is another than the wanted one.
     """
@@ -70,7 +73,8 @@ def _strongest(score: Score, value: float) -> tuple[tuple[str, float], ...]:
     if not len(side):
         return ()
     effects = value - score.without(1)
-    return tuple((side.labels[row], float(effects[row])) for row in np.argsort(-effects, kind="stable")[:STRONGEST])
+    first = np.argsort(-effects, kind="stable")[:STRONGEST]
+    return tuple((side.labels[row], float(effects[row])) for row in first if effects[row] >= LEAST_EFFECT)
 
 
 @dataclass(frozen=True, eq=False)

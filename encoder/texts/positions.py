@@ -35,7 +35,8 @@ class PositionSensitivity(Shown):
 
     places [B]: the middle of each bin, 0 to 1; effect [B]: mean effect there, NaN without a passage; low, high [B]: its
     95% interval over orders and texts (bootstrap); index: the Position Sensitivity Index; passages: of a single text
-    (words, effect in its place); cut_at: the words at which a single text was cut.
+    (words, effect in its place); of_ends: 95% interval of `first_over_last` (the same bootstrap); cut_at: the words at
+    which a single text was cut.
     """
 
     places: np.ndarray
@@ -46,6 +47,7 @@ class PositionSensitivity(Shown):
     passages: tuple[tuple[str, float], ...]
     n_texts: int
     n_runs: int
+    of_ends: tuple[float, float]
     cut_at: str = ""
 
     def __repr__(self) -> str:
@@ -62,8 +64,8 @@ class PositionSensitivity(Shown):
 
     @property
     def is_certain(self) -> bool:
-        """Whether the intervals of the largest and of the smallest effect do not overlap."""
-        return bool(self.low[np.nanargmax(self.effect)] > self.high[np.nanargmin(self.effect)])
+        """Whether the interval of `first_over_last` excludes 1."""
+        return self.of_ends[0] > 1 or self.of_ends[1] < 1
 
 
 def position_sensitivity_gradually(
@@ -147,11 +149,14 @@ def _result(
     effect = _mean(rows)
     drawn = np.stack([_mean(rows[draw.integers(0, len(rows), len(rows))]) for _ in range(DRAWS)])
     low, high = (_quantile(drawn, share) for share in (0.025, 0.975))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = drawn[:, :1] / drawn[:, -1:]
+    of_ends = float(_quantile(ratios, 0.025)[0]), float(_quantile(ratios, 0.975)[0])
     known = effect[np.isfinite(effect)]
     index = float(1 - known.min() / known.max()) if known.max() > 0 else 0.0
     runs = sum(one.shape[1] for one in points)
     places = (np.arange(BINS) + 0.5) / BINS
-    return PositionSensitivity(places, effect, low, high, index, passages, n_texts, runs, cut)
+    return PositionSensitivity(places, effect, low, high, index, passages, n_texts, runs, of_ends, cut)
 
 
 def _binned(points: np.ndarray) -> np.ndarray:

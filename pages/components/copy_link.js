@@ -60,7 +60,7 @@ class LinkView {
   async copy(address, said) {
     const done = await copyText(address, this.field);
     this.status.textContent = done
-      ? said
+      ? `${said} ${this.header.note}`.trim()
       : "This browser does not let a page copy. The link is selected: press Ctrl+C, or ⌘C.";
   }
 

@@ -7,6 +7,7 @@ from encoder.run import code
 from encoder.run.command import of_texts
 from pages.core.stores import input_kinds, model_store
 from pages.core.widgets import Export, origin, title
+from pages.texts import own_texts
 from pages.texts.subject import Subject
 
 #: Texts of a collection that the command line lists; of a larger one, it has the selected text by itself.
@@ -32,8 +33,10 @@ def draw(subject: Subject) -> None:
         why.table,
         sections=lambda: [*([] if ranking is None else [export.ranked(ranking)]), *export.sections(why)],
         lines=export.explained_lines(subject.query, subject.text, why.each_word),
+        is_traced=False,
         settings=settings,
         line=command(subject),
+        left_out=own_texts.note(),
     ).draw()
 
 
@@ -57,6 +60,7 @@ def _of_media(subject: Subject) -> None:
         sections=lambda: export.sections(why),
         lines="\n".join(lines),
         settings={"Query": subject.query, "Compared with": subject.text, "Score": f"{why.kind} {why.score:.4f}"},
+        left_out=own_texts.note(),
     ).draw()
 
 

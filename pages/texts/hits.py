@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from encoder import texts
+from encoder.figures.numbers import signed
 from encoder.trace import gradual
 from pages.base.work import long_work
 from pages.components.lazy import expander
@@ -52,8 +53,8 @@ def two(subject: Subject) -> None:
     lower = min(found.words, key=lambda row: row[1] - row[2])
     with answer.area():
         answer.draw(
-            f"The selected text gains most by **{plain(higher[0])}** ({higher[1] - higher[2]:+.3f}) and loses most by "
-            f"**{plain(lower[0])}** ({lower[1] - lower[2]:+.3f})."
+            f"The selected text gains most by **{plain(higher[0])}** ({signed(higher[1] - higher[2])}) and loses most "
+            f"by **{plain(lower[0])}** ({signed(lower[1] - lower[2])})."
         )
     left, right = st.columns(2)
     with left:
@@ -63,8 +64,8 @@ def two(subject: Subject) -> None:
         if parts is not None:
             _differences("Head, FFN, other component", found, parts)
     for one, lifts in zip((found.first, found.second), found.lifts, strict=True):
-        said = "; ".join(f"**{plain(_short(word))}** {effect:+.3f}" for word, effect in lifts)
-        st.markdown(f"Rank {one.rank} falls most without: {said}.")
+        said = "; ".join(f"**{plain(_short(word))}** {signed(effect)}" for word, effect in lifts)
+        st.markdown(f"Rank {one.rank} falls most without: {said}." if said else f"Rank {one.rank}: no word lifts it.")
 
 
 def _short(words: str) -> str:
@@ -76,10 +77,11 @@ def _differences(what: str, found: texts.TwoHits, rows: Sequence[tuple[str, floa
     """The shares of words or components in both cosines, which they add up to."""
     columns = [what, f"Rank {found.first.rank}", f"Rank {found.second.rank} ", "Difference"]
     st.dataframe(
-        pd.DataFrame([(name, one, other, one - other) for name, one, other in rows], columns=columns),
+        pd.DataFrame([(name, one, other, one - other) for name, one, other in rows], columns=columns).style.format(
+            signed, subset=columns[1:]
+        ),
         hide_index=True,
         height=TABLE_HEIGHT,
-        column_config={name: st.column_config.NumberColumn(format="%+.3f") for name in columns[1:]},
     )
     scores = round(found.first.score, 4), round(found.second.score, 4)  # so that what is written adds up
     one, other, difference = (number(value, 4) for value in (*scores, scores[0] - scores[1]))
@@ -108,20 +110,19 @@ def draw(subject: Subject) -> None:
             "Rank": row.ranked.rank,
             "Score": row.ranked.score,
             **({"Label": f"{row.label} (false friend)" if row.false_friend else row.label} if labels else {}),
-            "Strongest words": "; ".join(f"{_short(word)} {effect:+.3f}" for word, effect in row.strongest),
+            "Strongest words": "; ".join(f"{_short(word)} {signed(effect)}" for word, effect in row.strongest),
             "Text": ranking.collection.texts[row.ranked.place],
         }
         for row in rows
     ]
     with answer.area():
         friends = f" Hits with another label than most: **{sum(row.false_friend for row in rows)}**." if labels else ""
-        answer.draw(f"Each hit with the three words without which its score falls most.{friends}")
+        answer.draw(f"Each hit with up to three words without which its score falls most.{friends}")
     st.dataframe(
-        pd.DataFrame(table),
+        pd.DataFrame(table).style.format(number, subset=["Score"]),
         hide_index=True,
-        column_config={"Score": st.column_config.NumberColumn(format="%.3f")},
     )
-    part = expander("Words that pull all your texts together", "texts-pulling")
+    part = expander("Words that pull all texts together", "texts-pulling")
     if part is not None:
         with part, errors_said(st.info):
             _pulling(subject)

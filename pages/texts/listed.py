@@ -41,8 +41,12 @@ def draw(ranking: texts.Ranking, matches: tuple[int, ...] = ()) -> None:
 
 
 def selected(ranking: texts.Ranking, params: Params) -> int:
-    """The place of the text of the collection that was clicked, or of the first hit."""
-    return params.place if params.place is not None and params.place < len(ranking.scores) else ranking.rows[0].place
+    """The place of the text of the collection that was clicked, or of the first hit. Of a miss, the part for misses has
+    more to say: by default, it has the first text below the list, or the lowest one."""
+    if params.place is not None and params.place < len(ranking.scores):
+        return params.place
+    is_miss = params.part == "missed" and isinstance(ranking.query, str)
+    return ranking.rows[min(LISTED, len(ranking.rows) - 1) if is_miss else 0].place
 
 
 def select(place: int) -> None:

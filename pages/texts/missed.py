@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from encoder import texts
+from encoder.figures.numbers import signed
 from pages.core.widgets import answer
 from pages.core.words import number, plain
 from pages.texts.subject import Subject
@@ -28,9 +29,11 @@ def draw(subject: Subject) -> None:
     if found is None:
         return
     words = ", ".join(f"**{plain(word)}**" for word in found.unanswered) or "none"
+    first = " It was found first: select the text that you expected here." if found.ranked.rank == 1 else ""
     with answer.area():
         answer.draw(
-            f"Rank {found.ranked.rank} of {len(ranking.scores):,}. Words of the query without an answer: {words}."
+            f"Rank {found.ranked.rank} of {len(ranking.scores):,}.{first} Words of the query without an answer: "
+            f"{words}."
         )
     left, right = st.columns(2)
     with left:
@@ -38,9 +41,8 @@ def draw(subject: Subject) -> None:
         value = "Share less the mean text’s" if is_cosine else f"{found.kind} lost without it"
         st.markdown("**What the text answers**")
         st.dataframe(
-            pd.DataFrame(found.answers, columns=["Word of the query", value]),
+            pd.DataFrame(found.answers, columns=["Word of the query", value]).style.format(signed, subset=[value]),
             hide_index=True,
-            column_config={value: st.column_config.NumberColumn(format="%+.3f")},
         )
         if is_cosine:
             total = number(sum(share for _, share in found.answers))
@@ -53,8 +55,7 @@ def draw(subject: Subject) -> None:
             ("add" if one.what == "in" else "leave out", one.word, one.score, one.rank) for one in found.edits[:EDITS]
         ]
         st.dataframe(
-            pd.DataFrame(rows, columns=["Edit", "Words", "Score", "Rank"]),
+            pd.DataFrame(rows, columns=["Edit", "Words", "Score", "Rank"]).style.format(number, subset=["Score"]),
             hide_index=True,
-            column_config={"Score": st.column_config.NumberColumn(format="%.3f")},
         )
         st.caption("Each edited text was run. A word of the query is added at the end.")

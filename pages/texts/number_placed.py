@@ -7,7 +7,7 @@ import streamlit as st
 
 from encoder import scores, search
 from encoder.probe import examples
-from encoder.scores import Place, ScoreExplanation
+from encoder.scores import Place
 from pages.core.stores import cache
 from pages.core.words import number, plain
 from pages.state import state
@@ -29,7 +29,7 @@ def draw(subject: Subject) -> None:
         rank = f", rank **{ranking.of(subject.place).rank}** of {len(ranking.scores):,}"
     with st.container(horizontal=True, vertical_alignment="center", key="texts-score"):
         st.markdown(
-            f"{why.kind[0].upper()}{why.kind[1:]} **{number(why.score, 4)}**{rank}{_placed(why)}", width="content"
+            f"{why.kind[0].upper()}{why.kind[1:]} **{number(why.score, 4)}**{rank}{_placed(subject)}", width="content"
         )
         if subject.place is not None and ranking is not None and subject.given is None:
             _mark(subject, subject.place)
@@ -60,15 +60,19 @@ def _mark(subject: Subject, place: int) -> None:
     )
 
 
-def _placed(why: ScoreExplanation) -> str:
-    """More alike than how many random pairs, for the end of the sentence."""
-    if why.place is None:
+def _placed(subject: Subject) -> str:
+    """More alike than how many pairs, for the end of the sentence."""
+    place, ranking = subject.why.place, subject.ranking
+    if place is None or ranking is None:
         return ""
-    return f": more alike than {_share(why.place)} random pairs of your texts"
+    n_texts = len(ranking.scores)
+    drawn = "" if place.n_pairs == n_texts * (n_texts - 1) // 2 else "random "
+    whose = "the example texts" if subject.is_bundled else "your texts"
+    return f": more alike than {_share(place)} {place.n_pairs:,} {drawn}pairs of {whose}"
 
 
 def _share(place: Place) -> str:
-    """How many random pairs have a lower score: never rounded up to all of them."""
+    """How many pairs have a lower score: never rounded up to all of them."""
     return "all" if place.percentile == 100 else f"{int(place.percentile)}% of"
 
 
@@ -77,10 +81,10 @@ def draw_compared(subject: Subject) -> None:
     why = subject.why
     said = [f"*{plain(_brief(subject.query))}* → *{plain(_brief(subject.text))}*"]
     if why.place is not None:
-        said.append(f"90% of the random pairs have {number(why.place.low, 2)} to {number(why.place.high, 2)}.")
+        said.append(f"90% of these pairs have {number(why.place.low, 2)} to {number(why.place.high, 2)}.")
     if why.kind == "cosine" and subject.given is None:
-        usual = _bundled(subject)
-        said.append(f"More alike than {_share(scores.place(why.score, usual))} random pairs of WordNet examples.")
+        usual = scores.place(why.score, _bundled(subject))
+        said.append(f"More alike than {_share(usual)} {usual.n_pairs:,} random pairs of WordNet’s examples.")
     if subject.ranking is not None and subject.given is None:
         lowest = subject.ranking.lowest_match(marked(subject.params, len(subject.ranking.scores)))
         if lowest is not None:

@@ -13,7 +13,7 @@ from pages.core.stores import input_kinds, model_store, results
 from pages.core.view import View
 from pages.core.widgets import adjust
 from pages.state import state
-from pages.texts import listed, sources
+from pages.texts import listed, own_texts, sources
 from pages.texts.params import Params
 from pages.texts.subject import Subject
 
@@ -36,7 +36,10 @@ def choose(view: View) -> Subject | None:
         if joint is not None:
             joint.check_vectors()
             with adjust.drawer("texts", "Your captions", "library_add"):
-                lines = kept_file.typed_lines(f"texts:captions:{joint.other.takes}", 110, "\n".join(_captions(joint)))
+                usual = "\n".join(_captions(joint))
+                lines = kept_file.typed_lines(f"texts:captions:{joint.other.takes}", 110, usual)
+            if not own_texts.are_here(lines.splitlines(), is_bundled=lines == usual):
+                return None
             captions = sources.embedded(view, joint.text, sources.read(lines.encode("utf-8", "replace"), "lines.txt"))
             if captions is None:
                 return None

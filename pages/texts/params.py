@@ -1,4 +1,4 @@
-"""The values of the page “Texts” in the address. A collection is the reader's own and stays out of it."""
+"""The values of the page “Texts” in the address. A collection is the reader's own: the address has its mark only."""
 
 from pages.state import Param, choice, flag, number, state, string, whole_number
 
@@ -17,7 +17,8 @@ class Params:
 
     similar_to: a text to compare with the query that is in no collection; place, against: of the selected text and of
     the one next to it, None: the first and the second hit; matches: places that the user marked, with commas;
-    each_word: words also of texts whose parts are phrases otherwise.
+    each_word: words also of texts whose parts are phrases otherwise; own: the mark of the visitor's own texts, "" for
+    texts that everybody has.
     """
 
     kind: Param[str] = choice("texts", KINDS, url="search_for")
@@ -29,6 +30,7 @@ class Params:
     against: Param[int | None] = whole_number(None, url="text_against")
     matches: Param[str] = string(url="text_matches")
     each_word: Param[bool] = flag(url="each_word")
+    own: Param[str] = string(url="texts_own", public="a number and a digest of texts")
 
 
 #: What a token of the corpus attends to, in the open head.

@@ -1,6 +1,5 @@
 """Long texts: what counts, and where."""
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -51,7 +50,7 @@ def draw(subject: Subject) -> None:
         "Zeng et al. 2025)."
     )
     if subject.ranking is not None and len(subject.ranking.scores) > 1:
-        part = expander("The same over your texts", "texts-places-all")
+        part = expander("The same over all texts", "texts-places-all")
         if part is not None:
             with part, errors_said(st.info):
                 _of_all(subject)
@@ -62,9 +61,9 @@ def _of_all(subject: Subject) -> None:
     assert subject.ranking is not None
     model, given = subject.view.loaded, subject.ranking.collection.texts
     measured = given[:: -(-len(given) // MOST_TEXTS)]
-    which = f"all your {len(given):,} texts"
+    which = f"all {len(given):,} texts"
     if len(measured) < len(given):
-        which = f"{len(measured):,} of your {len(given):,} texts, evenly spaced"
+        which = f"{len(measured):,} of {len(given):,} texts, evenly spaced"
 
     def work() -> long_work.Work[texts.PositionSensitivity]:
         parts = texts.position_sensitivity_gradually(model, measured)
@@ -86,10 +85,14 @@ def _of_all(subject: Subject) -> None:
 
 
 def _said(found: texts.PositionSensitivity) -> str:
-    """The beginning against the end, and what the curve suggests for the size of chunks."""
-    ends = f"The beginning counts {number(found.first_over_last, 2)} times as much as the end. "
+    """The beginning against the end, and what that suggests for chunks where it is certain."""
+    low, high = found.of_ends
+    interval = f"95% interval: {number(low, 2)} to {number(high, 2)}"
     if not found.is_certain:
-        return f"{ends}The intervals overlap, so no place counts more for certain."
-    most = int(np.nanargmax(found.effect))
-    where = {0: "at the beginning", len(found.effect) - 1: "at the end"}.get(most, "in the middle")
-    return f"{ends}Passages count most {where}: cut texts into chunks that have their main sentence there."
+        of = "this text" if found.n_texts == 1 else "these texts"
+        return f"Nothing can be told from {of} about beginning and end: the interval of their ratio has 1 ({interval})."
+    more, less = ("beginning", "end") if found.first_over_last > 1 else ("end", "beginning")
+    return (
+        f"The beginning counts {number(found.first_over_last, 2)} times as much as the end ({interval}). So cut texts "
+        f"into chunks that have their main sentence at the {more}, not at the {less}."
+    )

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from encoder import texts
+from encoder.search import Collection
 from pages.core.inputs import kept_file
 from pages.core.view import View
 from pages.core.widgets import adjust, examples
@@ -16,6 +17,7 @@ from pages.texts import (
     missed,
     number_placed,
     of_media,
+    own_texts,
     pairs,
     places,
     plane,
@@ -80,25 +82,27 @@ def _choose(view: View) -> Subject | None:
     with first, errors_said():
         ranking = _ranking(view, given, query)
     params = state.read(Params)
+    labels, is_bundled = (given.labels, given.is_bundled) if isinstance(given, sources.Given) else ((), False)
     if other.strip():
-        return Subject(view, query, other, ranking, None, params)
-    if ranking is None:  # work that waits for a click says so itself
+        return Subject(view, query, other, ranking, None, params, is_bundled=is_bundled)
+    if ranking is None:  # work that waits for a click, and a link without its texts, say so themselves
         if not query.strip():
             st.info("Type a query, and choose texts.", icon=":material/search:")
         return None
     place = listed.selected(ranking, params)
-    labels, is_bundled = (given.labels, given.is_bundled) if isinstance(given, sources.Given) else ((), False)
     text = ranking.collection.texts[place]
     return Subject(view, query, text, ranking, place, params, labels=labels, is_bundled=is_bundled)
 
 
-def _ranking(view: View, given: object, query: str) -> texts.Ranking | None:
+def _ranking(view: View, given: sources.Given | Collection | None, query: str) -> texts.Ranking | None:
     if given is None:
         st.info("Choose a file under Your texts.", icon=":material/upload_file:")
         return None
     if isinstance(given, sources.Given):
         kept_file.say_left_out(given.problems, given.n_left_out, "searched", "search-problems")
-    found = sources.collection(view, given)  # type: ignore[arg-type]
+    if not own_texts.are_here(given.texts, is_bundled=isinstance(given, sources.Given) and given.is_bundled):
+        return None
+    found = sources.collection(view, given)
     if found is None or not query.strip():
         return None
     ranking = ranking_of(view, found, query)

@@ -9,6 +9,7 @@ import streamlit as st
 from encoder.figures.colours import signed_lut
 from encoder.inputs.sound_files import wav_bytes
 from encoder.scores import ScoreExplanation, WordEffect
+from encoder.texts.hits import LEAST_EFFECT
 from pages.components.patch_map import patch_map
 from pages.core.stores import estimates, input_kinds
 from pages.core.widgets import answer, over_image
@@ -39,11 +40,13 @@ def draw(subject: Subject) -> None:
     if (level or subject.params.each_word) and not is_media:
         state.bound(st.toggle, Params.each_word, "Each word", help="Of up to 128 words. It takes longer than phrases.")
     both = [("the query’s ", one) for one in why.words_a] + [("the text’s ", one) for one in why.words_b]
-    named = sorted(both, key=lambda one: -one[1].effect)[:NAMED]
+    named = [one for one in sorted(both, key=lambda one: -one[1].effect)[:NAMED] if one[1].effect >= LEAST_EFFECT]
     everything = [one for _, one in both]
     with answer.area():
         strongest = "; ".join(f"{of}**{plain(one.word)}** {_signed(one.effect)}" for of, one in named)
-        answer.draw(f"Without it, the {why.kind} falls most: {strongest}." if everything else "No word to leave out.")
+        none = f"Leaving out a word does not lower the {why.kind}."
+        fallen = f"Without it, the {why.kind} falls most: {strongest}." if named else none
+        answer.draw(fallen if everything else "No word to leave out.")
     limit = max((abs(one.effect) for one in everything), default=1.0)
     sides = (("Query", subject.query, why.words_a), ("Text", subject.text, why.words_b))
     if not is_media:

@@ -102,4 +102,14 @@ def test_a_long_search_says_beforehand_what_it_may_take(model, vectors, tmp_path
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
     files = ["--texts", str(tmp_path / "texts.txt"), "--vectors", str(tmp_path / "vectors.npy")]
     main.main(["diagnose", "twin-pre", *files, "--together", "1"])
-    assert "minutes" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "minutes" in said
+    assert "--together" not in said
+
+    def stopped(*given, **options):
+        yield steps[0]
+        raise EncoderError("stopped")
+
+    monkeypatch.setattr(diagnose, "find_gradually", stopped)
+    main.main(["diagnose", "twin-pre", *files])
+    assert "--together 1" in capsys.readouterr().err, "how to make it shorter"

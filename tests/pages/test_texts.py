@@ -25,10 +25,11 @@ from encoder.scores.sides import Side
 from pages.base.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import cache, model_store
+from pages.core.widgets import export
 from pages.core.words import number
 from pages.state import former
-from pages.texts import listed, sources, subject
-from tests.pages.apps import assert_well, exported, labels, press, sentences, visit, words, written
+from pages.texts import listed, places, sources, subject
+from tests.pages.apps import assert_well, exported, labels, noted, numbers, press, sentences, visit, words, written
 
 LINES = sources.EXAMPLE.splitlines()
 QUERY = "an animal that naps"
@@ -55,6 +56,8 @@ def test_every_text_has_its_rank_and_a_click_selects_it(minilm: encoder.TextEnco
     assert_well(app)
     assert app.query_params["text_place"] == [str(last.place)] or app.query_params["text_place"] == str(last.place)
     assert f"rank **{last.rank}** of {len(LINES)}" in written(app)
+    assert "trace" not in exported(app), "the lines are about the query and the text, not about another sentence"
+    assert f"{len(LINES) * (len(LINES) - 1) // 2} pairs of the example texts" in written(app)
     assert [button.key for button in app.button if button.proto.icon == listed.SELECTED] == [f"texts:rank:{last.place}"]
 
 
@@ -83,6 +86,9 @@ def test_a_miss_two_hits_and_all_hits_are_the_engines(minilm: encoder.TextEncode
     assert_well(app)
     missed = texts.why_not_found(minilm, ranking, place)
     assert app.dataframe[1].value["Score"].tolist() == pytest.approx([one.score for one in missed.edits[:12]], abs=1e-5)
+    app = visit("texts", query=QUERY, explain="missed")
+    last = ranking.rows[-1]
+    assert f"rank **{last.rank}** of {len(LINES)}" in written(app), "of the first hit, nobody asks why it was not found"
     app = visit("texts", query=QUERY, explain="two", text_place=str(place))
     assert_well(app)
     two = texts.compare(minilm, ranking, place, other)
@@ -134,7 +140,11 @@ def test_places_of_a_long_text_and_the_map(minilm: encoder.TextEncoder):
     long = " ".join(f"The {word} is in room {at}." for at, word in enumerate("kettle lamp chair door rug".split()))
     app = visit("texts", query=QUERY, explain="long", similar_to=long)
     assert_well(app)
-    assert number(texts.position_sensitivity(minilm, long).index, 2) in words(app)
+    found = texts.position_sensitivity(minilm, long)
+    assert number(found.index, 2) in words(app)
+    unclear, clear = (places._said(dataclasses.replace(found, of_ends=(low, 1.9))) for low in (0.9, 1.1))
+    assert "chunks" not in unclear, "advice needs an interval without 1"
+    assert "chunks" in clear
     assert_well(visit("texts", query=QUERY, explain="map"))
 
 
@@ -166,6 +176,47 @@ def test_broken_lines_are_named_and_the_rest_is_searched():
     app.text_area(key="search:lines").set_value(" ").run()
     assert app.error
     assert not app.exception
+
+
+def test_a_link_of_own_texts_shows_no_other_text_as_theirs(monkeypatch: pytest.MonkeyPatch):
+    told: list[tuple[dict[str, str], list[str], str]] = []
+    monkeypatch.setattr(
+        export, "copy_link", lambda query, typed, *, key, note: told.append((dict(query), list(typed), note))
+    )
+    own = "\n".join(f"Box {at} is on shelf {9 - at}." for at in range(10))
+    app = visit("texts", query=QUERY)
+    assert told[-1][2] == ""  # everybody has the example texts
+    app.text_area(key="search:lines").set_value(own).run()
+    app.button(key="texts:rank:9").click().run()
+    assert_well(app)
+    rank = next(line for line in written(app).splitlines() if "of 10" in line)
+    link, typed, note = told[-1]
+    assert link["text_place"] == "9"
+    assert numbers(note) == [10], "the panel says how many texts the link leaves out"
+    assert not any("shelf" in value for value in link.values())
+    assert "of 45 pairs of your texts" in written(app)
+    assert "texts_own" not in typed, "also without the text, the link says that texts are missing"
+
+    other = visit("texts", **link)
+    assert not other.exception
+    assert ranks(other) == []
+    assert "rank **" not in written(other)
+    assert numbers(noted(other, "content_paste")) == [10]
+    other.text_area(key="search:lines").set_value(own).run()  # as the sentence says
+    assert_well(other)
+    assert rank in written(other).splitlines()
+    assert not noted(other, "content_paste")
+
+    third = visit("texts", **link)
+    third.text_area(key="search:lines").set_value("One.\nTwo.\nThree.").run()
+    assert_well(third)
+    assert "rank **1** of 3" in written(third), "the place of another collection is of no text here"
+    fourth = visit("texts", **link)
+    fourth.button(key="texts:without-own").click().run()
+    assert_well(fourth)
+    assert "rank **1** of 16" in written(fourth)
+    assert "texts_own" not in fourth.query_params
+    assert not visit("texts", **{**link, "texts_own": "no mark"}).exception
 
 
 def test_an_uploaded_file_has_the_servers_limit_whatever_the_browser_lets_through(monkeypatch: pytest.MonkeyPatch):

@@ -103,6 +103,9 @@ def test_hits_have_their_strongest_words_and_false_friends(minilm: encoder.TextE
     rows = texts.hit_words(minilm, ranking, 3, labels)
     assert [row.ranked.rank for row in rows] == [1, 2, 3]
     assert rows[[row.ranked.place for row in rows].index(3)].strongest[0][0] == "parcel"
+    unrelated = texts.rank(minilm, "zebra crossing", ranking.collection)
+    every = texts.hit_words(minilm, unrelated, len(unrelated.scores))
+    assert all(effect > 0 for row in every for _, effect in row.strongest), "such a word lifts its text"
     assert [row.false_friend for row in rows] == [False, False, True]
     few = tuple("delivery" if one == rows[1].ranked.place else "" for one in range(5))
     assert not any(row.false_friend for row in texts.hit_words(minilm, ranking, 3, few)), "most have no label"
@@ -128,6 +131,7 @@ def test_the_effect_of_places_is_measured_and_bounded(minilm: encoder.TextEncode
     whole = minilm.embed(text)[0]
     assert (found.low <= found.effect).all()
     assert (found.effect <= found.high).all()
+    assert found.of_ends[0] <= found.first_over_last <= found.of_ends[1]
     assert found.index == pytest.approx(1 - found.effect.min() / found.effect.max())
     assert np.isfinite(float(whole.norm()))
     again = texts.position_sensitivity(minilm, text)

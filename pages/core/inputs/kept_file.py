@@ -11,6 +11,7 @@ from encoder.inputs.read import FORMATS
 from pages.components.button import button
 from pages.components.lazy import expander
 from pages.core.words import plain
+from pages.state.url_state import touch
 
 V = TypeVar("V")
 #: Endings of the files that `encoder.inputs.read` reads, and of those with columns.
@@ -30,7 +31,7 @@ def upload(label: str, key: str, of: str, endings: Sequence[str], most: int) -> 
         key=key,
         type=list(endings),
         max_upload_size=-(-most // 10**6),
-        on_change=lambda: st.session_state.pop(_name(of), None),
+        on_change=lambda: _forget(of),
     )
     if given is not None and given.size > most:
         raise EncoderError(f"{given.name[:80]} has {given.size:,} bytes, and at most {most:,} are read: split it.")
@@ -50,7 +51,7 @@ def upload_many(
         type=list(endings),
         max_upload_size=-(-most // 10**6),
         accept_multiple_files=True,
-        on_change=lambda: st.session_state.pop(_name(of), None),
+        on_change=lambda: _forget(of),
     )
     found = sorted(given, key=lambda file: file.name)
     if len(found) > most_files:
@@ -87,7 +88,7 @@ def read(key: str, *files: UploadedFile | None, make: Callable[..., V]) -> V | N
 def typed_lines(key: str, height: int, start: str = "", label: str = "One text a line", **more: Any) -> str:
     """A field for one text a line, which keeps its text on other pages: Streamlit drops a widget's value there."""
     st.session_state.setdefault(key, st.session_state.get(f"{key}:kept", start))
-    typed = st.session_state[f"{key}:kept"] = st.text_area(label, key=key, height=height, **more)
+    typed = st.session_state[f"{key}:kept"] = st.text_area(label, key=key, height=height, on_change=touch, **more)
     return typed
 
 
@@ -105,6 +106,12 @@ def say_left_out(problems: Sequence[str], total: int, used: str, key: str) -> No
         lines = [f"- {plain(problem)}" for problem in problems[:LISTED]]
         more = total - len(lines)
         part.markdown("\n".join(lines + ([f"- and {more:,} more"] if more else [])))
+
+
+def _forget(key: str) -> None:
+    """Forget what was read of a file that the visitor changes. For callbacks."""
+    touch()
+    st.session_state.pop(_name(key), None)
 
 
 def _name(key: str) -> str:

@@ -59,6 +59,8 @@ class Export:
     sections: Callable[[], Sequence[Section]] | None = None
     #: Python that gives the numbers from `model` and `trace`; the lines that make these two are added.
     lines: str = ""
+    #: Whether `lines` use `trace`, the run of the view's input.
+    is_traced: bool = True
     #: A whole Python program, for numbers that do not come from the view's model and text.
     program: str = ""
     #: name -> value of the page's options, for the report, or a function that returns this mapping.
@@ -67,6 +69,8 @@ class Export:
     verb: str = ""
     #: The whole command line in its place, where it needs more than the run.
     line: str = ""
+    #: What the link leaves out besides a long text, and what to do; "" for nothing.
+    left_out: str = ""
 
     def draw(self) -> None:
         """Draw "Export and share", closed at first: link, pictures, CSV, Parquet, HTML report, Python lines."""
@@ -74,10 +78,10 @@ class Export:
         part = expander("Export and share", KEY, icon=":material/download:")
         if part is None:
             return
-        program = self.program or python_lines(self.view, self.lines)
-        text = "" if self.program else report.typed(self.view.trace)
+        program = self.program or python_lines(self.view, self.lines, is_traced=self.is_traced)
+        text = "" if self.program or not self.is_traced else report.typed(self.view.trace)
         name = file_name(self.title)
-        link, note = server_link(), _note()
+        link, note = server_link(), " ".join(filter(None, (_note(), self.left_out)))
 
         run = self._run()
         named = "" if run is None else report.address_of(run)
@@ -134,7 +138,9 @@ class Export:
         settings = self.settings() if callable(self.settings) else self.settings
         if self.view is None or self.program:
             return {name: str(value) for name, value in settings.items()}
-        return report.facts(self.view.loaded, self.view.trace, **settings)
+        said = report.facts(self.view.loaded, self.view.trace, **settings)
+        of_trace = () if self.is_traced else ("Tokens", "Edits")
+        return {name: value for name, value in said.items() if name not in of_trace}
 
     def _parts(self) -> Sequence[Section]:
         if self.sections is not None:
@@ -182,9 +188,11 @@ def server_link() -> str:
     return address.split("?")[0] + (f"?{urlencode(values)}" if values else "")
 
 
-def python_lines(view: View, lines: str = "") -> str:
-    """The Python that makes the model and the trace of a view, then `lines`."""
+def python_lines(view: View, lines: str = "", *, is_traced: bool = True) -> str:
+    """The Python that makes the model and the trace of a view, then `lines`. is_traced: whether these use the trace."""
     spec, remark = origin(view.model)
+    if not is_traced:
+        return remark + code.python_lines(replace(view.run, model=spec), lines, is_traced=False)
     run, given = replace(view.run, model=spec), expression(view)
     before = edits_lines(view, run.edits) if run.edits and given else ""
     return remark + code.python_lines(run, lines, given, before)
