@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from encoder.figures.numbers import three_digits
 from pages.state import kept
 from pages.teaching.desk import desk, strip
 from pages.teaching.lessons import codes
@@ -767,7 +768,7 @@ def test_a_wall_shows_code_question_bars_and_the_row_and_answers_nothing(school:
     wall.news()
     assert "1 of 1 right" in wall.html()
     row = read_question(question.definition).truth(look_of(question.view)).numbers
-    assert f"animal ✓</th><td>{max(row.values()):.2f}" in wall.html()
+    assert f"animal ✓</th><td>{three_digits(max(row.values()))}" in wall.html()
     teacher.run().click("room:close-question")
     assert wall.news().app.get("title"), "the stage of the step"
     assert Person(school, "heads", room=code, wall="1").line["wall"], "a wall that is reloaded"

@@ -46,7 +46,7 @@ def row(question: Question, look: Look, truth: Truth) -> list[Line]:
     largest = max(float(weights.max()), 1e-9)
     strongest = sorted(range(len(weights)), key=lambda place: (place not in marked, -weights[place]))[:MOST]
     return [
-        Line(at.names[place], f"{weights[place]:.2f}", float(weights[place]) / largest, place in marked)
+        Line(at.names[place], three_digits(weights[place]), float(weights[place]) / largest, place in marked)
         for place in sorted(strongest)
     ]
 
