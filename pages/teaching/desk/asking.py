@@ -15,14 +15,15 @@ from pages.teaching.rooms import Room, ask, session
 
 #: Kind -> title, and the words of a new question.
 KINDS = {
-    "token": ("Which token?", "To which other word does “{query}” attend most in {place}? {among}"),
+    "token": (
+        "Which token?",
+        "To which other word, apart from special tokens and punctuation, does “{query}” attend most in {place}?",
+    ),
     "head": ("Which head?", "In which head of layer {layer} does “{query}” attend most to “{key}”?"),
     "number": ("How large?", "How large is the weight from “{query}” to “{key}” in {place}?"),
     "draw": ("Draw the row", "Draw what “{query}” attends to in {place}."),
     "choice": ("Multiple choice", ""),
 }
-#: What a class can choose where it is asked for a word: the wall draws the other tokens, too.
-AMONG = "Special tokens and punctuation do not count."
 #: Options of a new poll.
 OPTIONS = "Yes\nNo\nIt depends"
 
@@ -78,7 +79,7 @@ def _about(kind: str, look: Look, view: Mapping[str, str]) -> dict[str, Any]:
 
     query = token("Query token", "i", 1)
     key = token("Key token", "j", 1) if kind in ("head", "number") else 0
-    words = KINDS[kind][1].format(query=labels[query], key=labels[key], place=place, layer=look.layer, among=AMONG)
+    words = KINDS[kind][1].format(query=labels[query], key=labels[key], place=place, layer=look.layer)
     # Another kind or token gets its own words; what the teacher typed stays for this one.
     asked: dict[str, Any] = {
         "kind": kind,
