@@ -315,7 +315,8 @@ class DoorHeader(TypedDict):
 
 
 class RoomMessage(TypedDict, total=False):
-    """A message of the room's stream. closed, lost: from the browser itself, the end of room or connection."""
+    """A message of the room's stream. closed, lost, missing: from the browser itself, the end of room or connection; a
+    server without rooms."""
 
     version: int
     activity: int
@@ -325,3 +326,4 @@ class RoomMessage(TypedDict, total=False):
     away: bool
     closed: Literal[True]
     lost: Literal[True]
+    missing: Literal[True]

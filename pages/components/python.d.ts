@@ -451,7 +451,7 @@ interface DoorHeader {
   left: boolean;
 }
 
-/** A message of the room's stream. closed, lost: from the browser itself, the end of room or connection. */
+/** A message of the room's stream. closed, lost, missing: from the browser itself, the end of room or connection; a */
 interface RoomMessage {
   version?: number;
   activity?: number;
@@ -461,6 +461,7 @@ interface RoomMessage {
   away?: boolean;
   closed?: true;
   lost?: true;
+  missing?: true;
 }
 
 /** A click on a `plot`, or a key with the same effect. `axis`: */
