@@ -11,7 +11,7 @@ from encoder.errors import EncoderError
 from encoder.figures.numbers import exact_or_three_digits, three_digits
 from encoder.trace.tokens import is_special
 from pages.teaching.questions import Look, Question, controls
-from pages.teaching.questions.kinds import NumberQuestion, TokenQuestion
+from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, TokenQuestion
 from pages.teaching.questions.open_kinds import DrawQuestion
 from pages.teaching.questions.question import Truth
 from pages.teaching.stage.bars import Line, table
@@ -27,7 +27,17 @@ def html(question: Question, look: Look, truth: Truth) -> str:
     if counted := tokens(question, look):
         return f"<ol class='enc-counted'>{''.join(f'<li>{escape(one)}</li>' for one in counted)}</ol>"
     lines = row(question, look, truth) or numbers(truth.numbers, right_labels(question, look, truth))
-    return table(lines, "What the model computes") if len(lines) > 1 else ""
+    return table(lines, _caption(question, look)) if len(lines) > 1 else ""
+
+
+def _caption(question: Question, look: Look) -> str:
+    """What the numbers of `html` are."""
+    if isinstance(question, TokenQuestion | DrawQuestion):
+        at = look.at(question.layer, question.head)
+        return f"Attention weights of “{at.names[at.token(question.query)]}”, L{at.layer} H{at.head}"
+    if isinstance(question, NumberQuestion | HeadQuestion):
+        return f"What the model computes: {question.asked.title}"
+    return "What the model computes"
 
 
 def row(question: Question, look: Look, truth: Truth) -> list[Line]:
