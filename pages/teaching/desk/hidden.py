@@ -4,9 +4,7 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from pages.teaching.rooms.room import BARS
-
-#: Name in a room -> title, and what of a page it is; the wall itself leaves out its bars.
+#: Name in a room -> title, and what of the page it is.
 CONTROLS = {
     "text": ("Sentence", ".st-key-input-itself, .st-key-lazy-input"),
     "model": ("Model", ".st-key-input-model"),
@@ -16,12 +14,11 @@ CONTROLS = {
     "options": ("Options", ".st-key-lazy-options"),
     "export": ("Export and share", ".st-key-lazy-take"),
     "pages": ("Names of pages", ".enc-pages"),
-    BARS: ("Bars on the wall before the result", ""),
 }
 
 
 def hide(names: Iterable[str]) -> None:
     """Hide these controls in this run."""
-    selectors = ", ".join(CONTROLS[name][1] for name in names if name in CONTROLS and name != BARS)
+    selectors = ", ".join(CONTROLS[name][1] for name in names if name in CONTROLS)
     if selectors:
         st.html(f"<style>{selectors} {{ display: none !important; }}</style>")

@@ -121,7 +121,8 @@ class Asked:
         """What the number is, in words."""
         by_name = {measure.name: measure for measure in HEAD_MEASURES}
         if self.quantity.name == "head_measure" and (found := by_name.get(str(self.arguments.get("name")))):
-            return f"{found.title.lower()} ({found.unit})"
+            of_weights = "mean weight " if found.title.startswith("On ") else ""
+            return f"{of_weights}{found.title.lower()} ({found.unit})"
         named = [name for name in map(self.arguments.get, ("query", "key")) if isinstance(name, str)]
         return self.quantity.label + (f": “{'” to “'.join(named)}”" if named else "")
 

@@ -32,9 +32,14 @@ def html(question: Question, look: Look, truth: Truth) -> str:
 
 def _caption(question: Question, look: Look) -> str:
     """What the numbers of `html` are."""
+    query, at = None, look
     if isinstance(question, TokenQuestion | DrawQuestion):
-        at = look.at(question.layer, question.head)
-        return f"Attention weights of “{at.names[at.token(question.query)]}”, L{at.layer} H{at.head}"
+        query, at = question.query, look.at(question.layer, question.head)
+    elif isinstance(question, NumberQuestion) and question.asked.quantity.name in OF_A_ROW:
+        given = question.asked.arguments
+        query, at = given["query"], look.about(given.get("text")).at(given.get("layer"), given.get("head"))
+    if query is not None:
+        return f"Attention weights of “{at.names[at.token(query)]}”, L{at.layer} H{at.head}"
     if isinstance(question, NumberQuestion | HeadQuestion):
         return f"What the model computes: {question.asked.title}"
     return "What the model computes"
