@@ -207,6 +207,8 @@ interface NextHead {
   maps?: StoredArrays;
   scaleToMax?: boolean;
   words?: Array<Array<number>> | null;
+  scales?: Array<any>;
+  step?: number;
 }
 
 /** Key of a container, and the name of its words that change with this figure. */
