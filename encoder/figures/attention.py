@@ -215,16 +215,18 @@ def map_traces(cells: AttentionCells, log: bool, theme: str) -> list[dict[str, A
     title = "attention weight" if cells.block == 1 else "largest attention weight"
     tokens, at_most = ("", "") if cells.block == 1 else ("tokens ", "at most ")
     says = "attends to" if cells.block == 1 else "to"
+    is_stepped = not log and bool(np.any(cells.weights > 1.0001 * cells.largest))
+    scale = colour.stepped if is_stepped else colour.sequential
     heatmap = {
         "type": "heatmap",
         "z": cells.weights,
         "x": cells.columns,
         "y": cells.rows,
         "zmin": 0,
-        "zmax": cells.largest,
-        "colorscale": colour.logarithmic(theme, 10.0**-LOG_DECADES) if log else colour.sequential(theme),
+        "zmax": cells.largest * (colour.STEP if is_stepped else 1),
+        "colorscale": colour.logarithmic(theme, 10.0**-LOG_DECADES) if log else scale(theme),
         "showscale": not log,
-        "colorbar": colour_bar(title, **_ends_below(cells)),
+        "colorbar": colour_bar(title, **(_ends_below(cells) if is_stepped else {})),
         "hovertemplate": f"{tokens}%{{y}} {says} %{{x}}: {at_most}%{{z:.3g}}<extra></extra>",
     }
     if not log:
@@ -233,9 +235,7 @@ def map_traces(cells: AttentionCells, log: bool, theme: str) -> list[dict[str, A
 
 
 def _ends_below(cells: AttentionCells) -> dict[str, Any]:
-    """Ticks of a colour bar that ends below the largest weight: the last one says so."""
-    if not np.any(cells.weights > 1.0001 * cells.largest):
-        return {}
+    """Ticks of a colour bar that ends below the largest weight: the last one, where its last colour begins, says so."""
     half, end = cells.largest / 2, cells.largest
     return {"tickvals": [0, half, end], "ticktext": ["0", three_digits(half), f"≥ {three_digits(end)}"]}
 

@@ -73,6 +73,23 @@ def sequential(theme: str) -> tuple[tuple[float, str], ...]:
     return tuple((float(place / 255), _css(lut[place])) for place in places)
 
 
+#: A scale that leaves some weights out is longer by this factor; numbers in the second half of what is added have a
+#: colour of their own, and so have all beyond.
+STEP = 1.08
+
+
+def stepped(theme: str) -> tuple[tuple[float, str], ...]:
+    """`sequential` up to 1 / STEP, then the colour of what is beyond its end, which no weight below has."""
+    stops = sequential(theme)
+    edge = (1 + STEP) / 2 / STEP
+    return (
+        *((place / STEP, shade) for place, shade in stops),
+        (edge, stops[-1][1]),
+        (edge, _css(_rgb(EMPHASIS), 1)),
+        (1.0, _css(_rgb(EMPHASIS), 1)),
+    )
+
+
 def logarithmic(theme: str, floor: float, steps: int = 64) -> tuple[tuple[float, str], ...]:
     """Colour scale whose colour follows log10 of the value, from `floor` (0 < floor < 1) and below to 1.
 

@@ -27,6 +27,10 @@ class NextHead(TypedDict):
     #: The colours run to the largest weight, of all or of these rows and columns.
     scaleToMax: NotRequired[bool]
     words: NotRequired[list[list[int]] | None]
+    #: Plotly's colour scales of a map that ends at its largest weight, and of one that ends below it at `step` of its
+    #: length.
+    scales: NotRequired[list[Any]]
+    step: NotRequired[float]
 
 
 class Together(TypedDict):
@@ -315,7 +319,8 @@ class DoorHeader(TypedDict):
 
 
 class RoomMessage(TypedDict, total=False):
-    """A message of the room's stream. closed, lost: from the browser itself, the end of room or connection."""
+    """A message of the room's stream. closed, lost, missing: from the browser itself, the end of room or connection; a
+    server without rooms."""
 
     version: int
     activity: int
@@ -325,3 +330,4 @@ class RoomMessage(TypedDict, total=False):
     away: bool
     closed: Literal[True]
     lost: Literal[True]
+    missing: Literal[True]

@@ -207,6 +207,8 @@ interface NextHead {
   maps?: StoredArrays;
   scaleToMax?: boolean;
   words?: Array<Array<number>> | null;
+  scales?: Array<any>;
+  step?: number;
 }
 
 /** Key of a container, and the name of its words that change with this figure. */
@@ -451,7 +453,7 @@ interface DoorHeader {
   left: boolean;
 }
 
-/** A message of the room's stream. closed, lost: from the browser itself, the end of room or connection. */
+/** A message of the room's stream. closed, lost, missing: from the browser itself, the end of room or connection; a */
 interface RoomMessage {
   version?: number;
   activity?: number;
@@ -461,6 +463,7 @@ interface RoomMessage {
   away?: boolean;
   closed?: true;
   lost?: true;
+  missing?: true;
 }
 
 /** A click on a `plot`, or a key with the same effect. `axis`: */

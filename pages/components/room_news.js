@@ -48,7 +48,22 @@ class RoomNews {
     stream.onerror = () => {
       if (stream !== this.stream || this.heard?.closed) return;
       this.tell({ lost: true });
+      if (!this.heard && stream.readyState === EventSource.CLOSED) this.probe();
     };
+  }
+
+  // Plain Streamlit has no such address, and answers it with its page: nothing would ever come.
+  async probe() {
+    const stop = new AbortController();
+    try {
+      const { status, headers } = await fetch(appUrl(this.place), { signal: stop.signal });
+      const isMissing = status === 404 || (headers.get("content-type") ?? "").startsWith("text/html");
+      if (isMissing && !this.heard) this.tell({ lost: true, missing: true });
+    } catch {
+      return; // the server is away: the stream is opened again soon
+    } finally {
+      stop.abort();
+    }
   }
 
   // A stream that the browser gave up, or in which nothing has come for long, is opened again.

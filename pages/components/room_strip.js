@@ -9,6 +9,7 @@ import { mounted } from "./mounted.js";
 // Milliseconds after a run in which the page is not complete yet, after which a request counts as lost, and after which
 // a browser that waits for its seat asks again: a class does so one by one.
 const [SETTLED, LOST, AGAIN] = [400, 6000, 1000];
+const UNSERVED = "This server has no rooms: start Encoderscope with “encoderscope” or “make run”.";
 const LINE = 44; // pixels of the room's line
 
 /** @type {() => DOMStringMap} */
@@ -101,7 +102,7 @@ class RoomStrip {
 
   /** @param {RoomMessage} news */
   take(news) {
-    this.news = news.lost ? { ...this.news, lost: true } : news;
+    this.news = news.lost ? { ...this.news, ...news } : news;
     this.say();
     this.catchUp();
   }
@@ -156,11 +157,12 @@ class RoomStrip {
   }
 
   say() {
-    const { here, follow, answers, away, lost } = this.news ?? {};
+    const { here, follow, answers, away, lost, missing } = this.news ?? {};
     const known = this.room?.desk && here !== undefined;
     const asked = this.room?.asks_class ? ` · ${answers} ${answers === 1 ? "answer" : "answers"}` : "";
     this.counts.textContent = known ? `${here} here · ${follow} follow${asked}` : "";
-    const trouble = away ? "The server waits for its room store …" : lost || !connected() ? "Reconnecting …" : "";
+    const wait = lost || !connected() ? "Reconnecting …" : "";
+    const trouble = missing ? UNSERVED : away ? "The server waits for its room store …" : wait;
     this.note.textContent = trouble || this.room?.note || "";
   }
 

@@ -96,11 +96,15 @@ def head_figure(head: Map, window: ZoomWindow | None, scale: float | None = None
 
 def _range(figure: dict, head: Map) -> str:
     """Where the colours end; a hint where all weights are too small for a scale from 0 to 1."""
-    cells, end = np.asarray(figure["data"][0]["z"]), float(figure["data"][0]["zmax"])
+    drawn = figure["data"][0]
+    cells, end = np.asarray(drawn["z"]), float(drawn["colorbar"].get("tickvals", [drawn["zmax"]])[-1])
     known = ~np.isnan(cells)
     largest = float(np.max(cells, initial=0.0, where=known))
     if head.options.scale_to_words and largest > end:
-        return f" The colours end at {three_digits(end)}, the largest weight between {words_of(head.trace).parts}."
+        return (
+            f" The colours end at {three_digits(end)}, the largest weight between {words_of(head.trace).parts}; larger "
+            "weights are purple."
+        )
     if end < 1 or head.options.log or largest >= FAINT or not known.any():
         return ""
     return (

@@ -1,5 +1,6 @@
 """Patching: which vector carries the difference between two inputs, by replacing one at a time."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -30,6 +31,8 @@ from pages.state import state
 WORDS = 4
 #: The longest text, in tokens, whose map is computed: it needs a run for each layer and token.
 LONGEST = 128
+#: A share whose size is larger than this: one vector changes the outcome by more than both runs differ.
+FAR = 1.5
 #: What a place is, in the answer.
 NAMES = {
     "residual": "The residual stream into layer {layer} at **{place}**",
@@ -68,11 +71,21 @@ def _pair(view: View, both: pair.Pair) -> None:
     source = f"Vectors from: {plain(both.other)}  \n" if view.loaded.takes == "text" else ""
     st.caption(
         f"{source}Tokens that differ: {int(both.differs.sum())} of "
-        f"{both.plain.n_tokens}. 0: as in your {both.words.input}; 1: as in the other."
+        f"{both.plain.n_tokens}. 0: as in your {both.words.input}; 1: as in the other.{_too_small(values, ends)}"
     )
     if at is not None:
         draw_patched(view, both, where, at, (ends[0], ends[1]))
     exported(view, both, where, values, drawn, (ends[0], ends[1])).draw()
+
+
+def _too_small(shares: np.ndarray, ends: Sequence[float]) -> str:
+    """A warning where places change the outcome by more than both runs differ; "" where they do not."""
+    if np.abs(shares).max(initial=0) <= FAR:
+        return ""
+    return (
+        f"  \nBoth outcomes differ by only {number(ends[1] - ends[0])}, less than one vector can change: these shares "
+        "say little. Choose inputs that differ more."
+    )
 
 
 def exported(

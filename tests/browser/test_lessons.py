@@ -50,7 +50,6 @@ def test_a_row_is_drawn_and_compared(visit: Callable[..., Page], touch: bool) ->
 def test_a_phone_shows_question_and_result_before_the_open_part(visit: Callable[..., Page]) -> None:
     page = visit("/?lesson=01-tokens&lesson_step=1", width=390, height=844, has_touch=True, is_mobile=True)
     page.get_by_role("textbox", name="Your number").fill("5")
-    page.get_by_role("textbox", name="Your number").press("Enter")
     page.get_by_role("button", name="Answer", exact=True).tap()
     page.locator("[data-opened=ids]").wait_for()
     settle(page)

@@ -44,7 +44,9 @@ def test_a_map_says_that_its_colours_end_below_its_largest_weight(minilm: TextEn
     view = export.map(trace, 4, 4, options=export.Options(scale_to_words=True))
     heatmap = view.figure().data[0]
     content = [place for place, one in enumerate(trace.source.special) if not one]
-    assert heatmap.zmax == float(attention[content][:, content].max()) < float(attention.max())
+    end = float(attention[content][:, content].max())
+    assert heatmap.colorbar.tickvals[-1] == end < heatmap.zmax < float(attention.max())
+    assert heatmap.colorscale[-1][1] != heatmap.colorscale[-3][1], "what is beyond the end has a colour of its own"
     assert heatmap.colorbar.ticktext[-1].startswith("≥")
     assert export.map(trace, 4, 4).figure().data[0].zmax == 1
     assert export.map(trace, 4, 4).figure().data[0].colorbar.ticktext is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -65,9 +66,14 @@ def test_which_token(look: Look, trace: encoder.Trace) -> None:
     i = trace.labels.index("it")
     row = trace.attention(4, 9)[i]
     words = row.clone()
-    words[[0, i, -1]] = -1
+    full_stop = trace.labels.index(".")
+    words[[0, i, full_stop, -1]] = -1
     question = read_question({"kind": "token", "ask": "What does it attend to most?", "query": "it"})
     assert question.truth(look).value == [int(words.argmax())]
+    close = replace(question, layer=4, head=5)  # two weights that differ in the second of the digits shown
+    assert close.truth(look).value == [trace.labels.index("animal")]
+    with pytest.raises(QuestionError):
+        graded(question, full_stop, look)
     assert graded(question, int(words.argmax()), look) == (1.0, True)
     assert graded(question, int(words.argsort()[-2]), look) == (0.0, False)
     among_all = read_question({"kind": "token", "ask": "?", "query": i, "among": "all", "layer": 0, "head": 2})

@@ -15,7 +15,10 @@ from pages.teaching.rooms import Room, ask, session
 
 #: Kind -> title, and the words of a new question.
 KINDS = {
-    "token": ("Which token?", "To which word does “{query}” attend most in {place}?"),
+    "token": (
+        "Which token?",
+        "To which other word, apart from special tokens and punctuation, does “{query}” attend most in {place}?",
+    ),
     "head": ("Which head?", "In which head of layer {layer} does “{query}” attend most to “{key}”?"),
     "number": ("How large?", "How large is the weight from “{query}” to “{key}” in {place}?"),
     "draw": ("Draw the row", "Draw what “{query}” attends to in {place}."),

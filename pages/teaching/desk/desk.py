@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +24,7 @@ from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.params import LessonParams, RoomParams
 from pages.teaching.questions import Look, Question, controls
 from pages.teaching.rooms import Asked, Member, Room, RoomError, follow, from_files, session
+from pages.teaching.rooms.room import BARS
 from pages.teaching.rooms.session import Seat
 from pages.teaching.rooms.store import late_answers
 from pages.teaching.stage import invite, outcome, results, votes
@@ -301,11 +303,20 @@ def _controls(now: Room) -> None:
         "Hide from the class",
         list(hidden.CONTROLS),
         format_func=lambda name: hidden.CONTROLS[name][0],
-        default=list(now.hidden),
+        default=[name for name in now.hidden if name in hidden.CONTROLS],
         key=f"desk:hidden:{now.version}",
         on_change=_hide,
         placeholder="Nothing is hidden",
         args=(f"desk:hidden:{now.version}",),
+    )
+    bars = BARS not in now.hidden
+    st.toggle(
+        "Bars on the wall before the result",
+        bars,
+        key=f"desk:bars:{now.version}",
+        on_change=_show_bars,
+        args=(not bars,),
+        help="A student who sees what others chose is drawn to it. The wall always shows how many have answered.",
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         minutes = st.number_input("Timer, minutes", 1, 90, 3, key="desk:minutes", width=140)
@@ -315,7 +326,16 @@ def _controls(now: Room) -> None:
 
 
 def _hide(key: str) -> None:
-    session.change(hidden=tuple(st.session_state[key]))
+    chosen = tuple(st.session_state[key])
+    session.teach(lambda room: replace(room, hidden=(*chosen, *({BARS} & {*room.hidden}))))
+
+
+def _show_bars(are_shown: bool) -> None:
+    def edit(room: Room) -> Room:
+        others = tuple(name for name in room.hidden if name != BARS)
+        return replace(room, hidden=others if are_shown else (*others, BARS))
+
+    session.teach(edit)
 
 
 def _timer(seconds: int) -> None:

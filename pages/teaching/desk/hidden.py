@@ -14,14 +14,11 @@ CONTROLS = {
     "options": ("Options", ".st-key-lazy-options"),
     "export": ("Export and share", ".st-key-lazy-take"),
     "pages": ("Names of pages", ".enc-pages"),
-    "bars": ("Bars on the wall before the result", ".enc-wall-options :is(i, b)"),
 }
-#: What of these is on the wall only, and on no student's screen.
-ON_WALL = {"bars"}
 
 
-def hide(names: Iterable[str], *, wall: bool = False) -> None:
-    """Hide these controls in this run. wall: whether this is the wall."""
-    selectors = ", ".join(CONTROLS[name][1] for name in names if name in CONTROLS and (name in ON_WALL) == wall)
+def hide(names: Iterable[str]) -> None:
+    """Hide these controls in this run."""
+    selectors = ", ".join(CONTROLS[name][1] for name in names if name in CONTROLS)
     if selectors:
         st.html(f"<style>{selectors} {{ display: none !important; }}</style>")

@@ -49,8 +49,8 @@ def draw(folder: str) -> None:
     if own is not None and now is not None:
         header |= _of_seat(own, now, folder)
         buttons = _teachers_buttons(now, folder) if own.teaches else _students_buttons(own, now)
-        if not own.teaches:
-            hidden.hide(now.hidden, wall=own.wall)
+        if not (own.teaches or own.wall):
+            hidden.hide(now.hidden)
     room_strip(header, buttons, key=KEY, on_event=_on_event)
 
 

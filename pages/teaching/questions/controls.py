@@ -1,8 +1,9 @@
 """The widgets that accept an answer, one function for each kind, and answers in words."""
 
+import contextlib
 import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -37,9 +38,32 @@ def ask(question: Question, look: Look, key: str, give: Give, drawn: str = "Comp
 # --- one control for each kind ----------------------------------------------------------------------------------------
 
 
-def _button(value: Any, key: str, give: Give, label: str = "Answer") -> None:
+def _button(value: Any, key: str, give: Give) -> None:
     """The button that gives an answer. value: None while it is not complete."""
-    st.button(label, key=f"{key}:give", type="primary", disabled=value is None, on_click=give, args=(value,))
+    st.button("Answer", key=f"{key}:give", type="primary", disabled=value is None, on_click=give, args=(value,))
+
+
+@contextlib.contextmanager
+def _form(key: str, read: Callable[[], Any], give: Give, label: str = "Answer") -> Iterator[None]:
+    """What is typed and the button that sends it, by one tap: a field outside of a form first has to lose the focus.
+
+    read: the answer from the state of the session; raises QuestionError, which is shown below.
+    """
+    with st.form(f"{key}:form", border=False):
+        yield
+        st.form_submit_button(label, key=f"{key}:give", type="primary", on_click=_send, args=(key, read, give))
+    if said := st.session_state.get(f"{key}:said"):
+        st.caption(plain(said))
+
+
+def _send(key: str, read: Callable[[], Any], give: Give) -> None:
+    try:
+        answer = read()
+    except QuestionError as error:
+        st.session_state[f"{key}:said"] = str(error)
+        return
+    st.session_state.pop(f"{key}:said", None)
+    give(answer)
 
 
 def _choose(question: Choosing, look: Look, key: str, give: Give) -> None:
@@ -58,26 +82,37 @@ def _choose(question: Choosing, look: Look, key: str, give: Give) -> None:
 
 def _head(question: kinds.HeadQuestion, look: Look, key: str, give: Give) -> None:
     config = look.loaded.config
-    left, right = st.columns(2)
-    with left:
-        if question.layer is None:
-            layer = st.number_input("Layer", 0, config.n_layers - 1, value=None, key=f"{key}:layer")
-        else:
-            layer = question.layer
-            st.metric("Layer", layer)
-    with right:
-        head = st.number_input("Head", 0, config.n_heads - 1, value=None, key=f"{key}:head")
-    _button(None if layer is None or head is None else [layer, head], key, give)
+
+    def read() -> list[int]:
+        layer = st.session_state[f"{key}:layer"] if question.layer is None else question.layer
+        head = st.session_state[f"{key}:head"]
+        if layer is None or head is None:
+            raise QuestionError("Enter a layer and a head." if question.layer is None else "Enter a head.")
+        return [layer, head]
+
+    with _form(key, read, give):
+        left, right = st.columns(2)
+        with left:
+            if question.layer is None:
+                st.number_input("Layer", 0, config.n_layers - 1, value=None, key=f"{key}:layer")
+            else:
+                st.metric("Layer", question.layer)
+        with right:
+            st.number_input("Head", 0, config.n_heads - 1, value=None, key=f"{key}:head")
 
 
 def _number(question: kinds.NumberQuestion, look: Look, key: str, give: Give) -> None:
     if question.trial is not None:
         _trials(question, look, key)
-    typed = st.text_input("Your number", key=f"{key}:number")
-    value = _read_number(typed)
-    if typed.strip() and value is None:
-        st.caption("Enter a number, such as 0.25, 1024 or 4e8.")
-    _button(value, key, give)
+
+    def read() -> float:
+        value = _read_number(st.session_state[f"{key}:number"])
+        if value is None:
+            raise QuestionError("Enter a number, such as 0.25, 1024 or 4e8.")
+        return value
+
+    with _form(key, read, give):
+        st.text_input("Your number", key=f"{key}:number")
 
 
 def _trials(question: kinds.NumberQuestion, look: Look, key: str) -> None:
@@ -110,21 +145,20 @@ def _order(question: kinds.OrderQuestion, look: Look, key: str, give: Give) -> N
 
 
 def _sentence(question: open_kinds.SentenceQuestion, look: Look, key: str, give: Give) -> None:
-    typed: str | None = st.text_input("Your sentence", key=f"{key}:sentence", max_chars=open_kinds.MOST_LETTERS).strip()
-    if typed:
-        try:
-            question.grade(typed, look)
-        except QuestionError as error:
-            st.caption(plain(str(error)))
-            typed = None
-    _button(typed or None, key, give)
+    def read() -> str:
+        typed: str = question.read(st.session_state[f"{key}:sentence"], look)
+        question.grade(typed, look)  # raises for a sentence without the token that the question names
+        return typed
+
+    with _form(key, read, give):
+        st.text_input("Your sentence", key=f"{key}:sentence", max_chars=open_kinds.MOST_LETTERS)
 
 
 def _conclusion(question: open_kinds.ConclusionQuestion, look: Look, key: str, give: Give) -> None:
-    typed = st.text_area(
-        "Your conclusion", key=f"{key}:text", max_chars=open_kinds.MOST_LETTERS, label_visibility="collapsed"
-    ).strip()
-    _button(typed or None, key, give, "Keep it")
+    with _form(key, lambda: question.read(st.session_state[f"{key}:text"], look), give, "Keep it"):
+        st.text_area(
+            "Your conclusion", key=f"{key}:text", max_chars=open_kinds.MOST_LETTERS, label_visibility="collapsed"
+        )
 
 
 def _test(question: concept_test.ConceptTest, look: Look, key: str, give: Give) -> None:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from encoder.figures.numbers import three_digits
 from encoder.trace import tokens
 from pages.core.stores import cache
 from pages.teaching.questions.quantities import Asked, Look, QuestionError, one_of, read_quantity
 from pages.teaching.questions.question import Choosing, Grade, Question, Truth, a_number, kind
 
-#: Weights that differ by less count as equal: a reader cannot see the difference.
+#: Numbers of an order that differ by less, as a share of the largest, may stand in either order.
 TIE = 0.005
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "above": lambda left, right: left > right,
@@ -35,7 +36,10 @@ class OfQuantity:
 @kind("token")
 @dataclass(frozen=True)
 class TokenQuestion(Choosing):
-    """To which token does `query` attend most? among: "all" tokens, or "words" without special tokens and itself."""
+    """To which token does `query` attend most?
+
+    among: "all" tokens, or "words": neither special tokens nor punctuation nor the query itself.
+    """
 
     query: str | int = 0
     among: str = "words"
@@ -47,25 +51,30 @@ class TokenQuestion(Choosing):
 
     def choices(self, look: Look) -> dict[int, str]:
         """The positions that an answer can name, with their tokens."""
-        special, query = tokens.is_special(look.trace), look.token(self.query)
+        trace, query = look.trace, look.token(self.query)
+        content, marks = tokens.is_content(trace), tokens.is_punctuation(trace)
         return {
             position: name
             for position, name in enumerate(look.names)
-            if self.among == "all" or not (special[position] or position == query)
+            if self.among == "all" or (content[position] and not marks[position] and position != query)
         }
 
     def truth(self, look: Look) -> Truth:
-        """The positions with the largest weight; several where their weights are as good as equal."""
+        """The positions with the largest weight; several where a screen shows the same weight."""
         row = look.at(self.layer, self.head).row(self.query)
         choices = self.choices(look)
         if not choices:
             raise QuestionError("This text has no other word: choose a longer one, or ask among all tokens.")
-        largest = max(float(row[position]) for position in choices)
-        best = [position for position in choices if largest - float(row[position]) < TIE]
-        ranked = sorted(choices, key=lambda position: -float(row[position]))[:3]
+        ranked = sorted(choices, key=lambda position: -float(row[position]))
+        best = [position for position in choices if _same(row[position], row[ranked[0]])]
         labels = look.trace.labels
-        numbers = {f"{labels[position]} ({position})": float(row[position]) for position in ranked}
+        numbers = {f"{labels[position]} ({position})": float(row[position]) for position in ranked[:3]}
         return Truth(best, numbers, ROW, several=True)
+
+
+def _same(one: float, other: float) -> bool:
+    """Whether the wall and the phones show the same number, to three digits."""
+    return three_digits(one) == three_digits(other)
 
 
 #: A row of attention.
@@ -106,11 +115,11 @@ class HeadQuestion(OfQuantity, Question):
         return dict(sorted(measured.items(), key=lambda item: -sign * item[1]))
 
     def truth(self, look: Look) -> Truth:
-        """The best head as [layer, head]; several where the numbers are as good as equal."""
+        """The best head as [layer, head]; several where a screen shows the same number."""
         values = self._values(look)
         best = next(iter(values.values()))
         numbers = {f"L{layer} H{head}": value for (layer, head), value in itertools.islice(values.items(), 3)}
-        accepted = [list(place) for place, value in values.items() if abs(value - best) < TIE]
+        accepted = [list(place) for place, value in values.items() if _same(value, best)]
         return Truth(accepted, numbers, self.asked.quantity.formula, several=True)
 
     def read(self, answer: Any, look: Look) -> list[int]:

@@ -116,6 +116,16 @@ class Asked:
     quantity: Quantity
     arguments: Mapping[str, Any]
 
+    @property
+    def title(self) -> str:
+        """What the number is, in words."""
+        by_name = {measure.name: measure for measure in HEAD_MEASURES}
+        if self.quantity.name == "head_measure" and (found := by_name.get(str(self.arguments.get("name")))):
+            of_weights = "mean weight " if found.title.startswith("On ") else ""
+            return f"{of_weights}{found.title.lower()} ({found.unit})"
+        named = [name for name in map(self.arguments.get, ("query", "key")) if isinstance(name, str)]
+        return self.quantity.label + (f": “{'” to “'.join(named)}”" if named else "")
+
     def value(self, look: Look) -> float:
         """The number. Raises QuestionError if the arguments do not fit the text or the model."""
         arguments = dict(self.arguments)

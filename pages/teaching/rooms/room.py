@@ -20,6 +20,8 @@ FORMAT = 1
 #: Codes avoid characters that a projector makes look alike: 0 and O, 1, I and L, 2 and Z, 5 and S, 8 and B, U and V.
 ALPHABET = "34679ACDEFGHJKMNPQRTUWXY"
 CODE_LENGTH = 6
+#: Among what is hidden in a new room: the bars on the wall, so that a vote is not drawn to what others chose.
+BARS = "bars"
 #: U+200C and U+200D: they join letters, or keep them apart, in Persian, in scripts of India and in emoji.
 JOINERS = "\u200c\u200d"
 #: Categories of characters that are not written themselves, and letters and symbols that look like nothing.

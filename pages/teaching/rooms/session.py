@@ -16,7 +16,7 @@ import streamlit as st
 from pages.state import kept, links, state
 from pages.teaching.params import RoomParams
 from pages.teaching.rooms import current_store, events
-from pages.teaching.rooms.room import Member, Room, new_room, new_secret, read_code, read_nickname
+from pages.teaching.rooms.room import BARS, Member, Room, new_room, new_secret, read_code, read_nickname
 from pages.teaching.rooms.store import RoomError, RoomGone, RoomStore, StoreUnavailable, gone
 
 #: The page where a room is opened and joined; for a teacher, the desk.
@@ -152,7 +152,7 @@ def open_room(*, named: bool) -> None:
             "Many rooms were opened from this network in the last hour. Wait some minutes, or use one of them."
         )
     for _ in range(5):
-        made = new_room(key, view={}, named=named)
+        made = replace(new_room(key, view={}, named=named), hidden=(BARS,))
         if store().open(made):
             events.OPENED.note(address)
             events.MISSED.found(address, made.code)

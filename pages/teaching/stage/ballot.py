@@ -15,7 +15,7 @@ from pages.teaching.questions.question import Choosing
 from pages.teaching.rooms import Asked, Room, session
 from pages.teaching.rooms.session import Seat
 from pages.teaching.stage import outcome, results, votes
-from pages.teaching.stage.asked import read
+from pages.teaching.stage.asked import read, sentence
 
 #: The question whose picture this student has opened.
 _PICTURE = "_room_picture"
@@ -86,6 +86,8 @@ def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | No
         votes.invite(now, asked, own.member)
         if (first := session.given().get(asked.before)) is not None:
             st.markdown(_said(question, look, first))
+    if text := sentence(question, look):
+        st.caption(plain(text))
     controls.ask(question, look, f"room:{asked.id}", partial(session.answer, asked.id), drawn="Answer")
 
 

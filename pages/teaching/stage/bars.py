@@ -20,9 +20,9 @@ class Line:
 
 
 def table(lines: Sequence[Line], caption: str) -> str:
-    """The lines as a table; every text is escaped. caption: for screen readers."""
+    """The lines as a table; every text is escaped. caption: what its numbers are."""
     rows = "".join(map(_row, lines))
-    return f"<table class='enc-bars'><caption hidden>{html.escape(caption)}</caption><tbody>{rows}</tbody></table>"
+    return f"<table class='enc-bars'><caption>{html.escape(caption)}</caption><tbody>{rows}</tbody></table>"
 
 
 def _row(line: Line) -> str:

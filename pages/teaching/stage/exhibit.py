@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from encoder.errors import EncoderError
-from encoder.figures.numbers import exact_or_in_words
+from encoder.figures.numbers import exact_or_in_words, in_words
 from encoder.trace.tokens import is_special
 from pages.teaching.questions import Look, Question, controls, quantities
-from pages.teaching.questions.kinds import NumberQuestion, TokenQuestion
+from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, TokenQuestion
 from pages.teaching.questions.open_kinds import DrawQuestion
 from pages.teaching.questions.question import Truth
 from pages.teaching.stage.bars import Line, table
@@ -29,7 +29,22 @@ def html(question: Question, look: Look, truth: Truth) -> str:
     if counted := tokens(question, look):
         return f"<ol class='enc-counted'>{''.join(f'<li>{escape(one)}</li>' for one in counted)}</ol>"
     lines = row(question, look, truth) or numbers(truth.numbers, right_labels(question, look, truth))
-    return table(lines, "What the model computes") if len(lines) > 1 else ""
+    return table(lines, _caption(question, look)) if len(lines) > 1 else ""
+
+
+def _caption(question: Question, look: Look) -> str:
+    """What the numbers of `html` are."""
+    query, at = None, look
+    if isinstance(question, TokenQuestion | DrawQuestion):
+        query, at = question.query, look.at(question.layer, question.head)
+    elif isinstance(question, NumberQuestion) and question.asked.quantity.name in OF_A_ROW:
+        given = question.asked.arguments
+        query, at = given["query"], look.about(given.get("text")).at(given.get("layer"), given.get("head"))
+    if query is not None:
+        return f"Attention weights of “{at.names[at.token(query)]}”, L{at.layer} H{at.head}"
+    if isinstance(question, NumberQuestion | HeadQuestion):
+        return f"What the model computes: {question.asked.title}"
+    return "What the model computes"
 
 
 def row(question: Question, look: Look, truth: Truth) -> list[Line]:
@@ -41,7 +56,7 @@ def row(question: Question, look: Look, truth: Truth) -> list[Line]:
     largest = max(float(weights.max()), 1e-9)
     strongest = sorted(range(len(weights)), key=lambda place: (place not in marked, -weights[place]))[:MOST]
     return [
-        Line(names[place], f"{weights[place]:.2f}", float(weights[place]) / largest, place in marked)
+        Line(names[place], in_words(float(weights[place])), float(weights[place]) / largest, place in marked)
         for place in sorted(strongest)
     ]
 

@@ -158,7 +158,7 @@ def table(found: Sequence[Bar], *, show_right: bool) -> str:
         )
         for bar in found
     ]
-    return bars_table(lines, "Answers of the class")
+    return bars_table(lines, "Answers of the class: number of students")
 
 
 def rows(

@@ -15,6 +15,7 @@ from encoder.errors import EncoderError
 from pages.components.gesture import gesture
 from pages.components.rooms import room_refresh
 from pages.core.words.markdown import say_error
+from pages.state import links
 from pages.teaching.lessons import on_stage, progress
 from pages.teaching.questions import Look, Question, controls
 from pages.teaching.questions.gestures import GestureQuestion
@@ -22,9 +23,9 @@ from pages.teaching.questions.kinds import NumberQuestion, OrderQuestion, TokenQ
 from pages.teaching.questions.open_kinds import ConclusionQuestion
 from pages.teaching.questions.question import Choosing, Truth
 from pages.teaching.rooms import Asked, Room, RoomError, session
-from pages.teaching.rooms.room import spaced
+from pages.teaching.rooms.room import BARS, spaced
 from pages.teaching.stage import exhibit, invite, results
-from pages.teaching.stage.asked import read
+from pages.teaching.stage.asked import read, sentence
 from pages.teaching.stage.bars import Line
 
 #: Characters of question and options above which the type is smaller.
@@ -33,6 +34,8 @@ LONG = 330
 SHORT_OPTION = 14
 #: Lines of an exhibit below which the answer has a line of its own.
 MOST_LINES = 8
+#: Kinds whose answers are shown next to what is right; options have theirs on them.
+OF_CLASS = ("number", "head", "token")
 #: Room for what is done by hand, which is drawn over it.
 HANDS = "<div class='enc-wall-hands'></div>"
 #: What a class does where it chooses nothing.
@@ -59,7 +62,10 @@ def draw(now: Room) -> bool:
     opened = progress.current()
     if opened is None:
         st.html(on_stage.style())
-    st.html(f"<header class='enc-wall-step'>{html.escape(opened.step.title if opened else '')}{_code(now)}</header>")
+    page = now.view.get("page", "")
+    is_step = opened is not None and opened.step.view.get("page", page) == page
+    title = opened.step.title if opened and is_step else links.title(page)  # the teacher may open another page
+    st.html(f"<header class='enc-wall-step'>{html.escape(title)}{_code(now)}</header>")
     return True
 
 
@@ -80,7 +86,7 @@ def _question(asked_id: str) -> None:
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
         return
-    st.html(face(asked, question, look, answers, here, _code(now)))
+    st.html(face(asked, question, look, answers, here, _code(now), hides_bars=BARS in now.hidden))
     if isinstance(question, GestureQuestion) and look is not None:
         _by_hand(asked, question, look)
 
@@ -94,9 +100,19 @@ def _by_hand(asked: Asked, question: GestureQuestion, look: Look) -> None:
 
 
 def face(
-    asked: Asked, question: Question, look: Look | None, answers: Mapping[str, str], here: int, code: str = ""
+    asked: Asked,
+    question: Question,
+    look: Look | None,
+    answers: Mapping[str, str],
+    here: int,
+    code: str = "",
+    *,
+    hides_bars: bool = False,
 ) -> str:
-    """A question as the wall shows it. answers: JSON by member; here: members who are present; code: HTML."""
+    """A question as the wall shows it. answers: JSON by member; here: members who are present; code: HTML.
+
+    hides_bars: show how many have answered, and not what, until the result.
+    """
     vote = results.vote(asked.id, answers, question, look)
     said, value = f"{len(answers)} of {max(here, len(answers))} answered", ""
     if asked.revealed and isinstance(question, ConclusionQuestion) and question.model:
@@ -109,20 +125,29 @@ def face(
     elif asked.revealed and not vote.bars:
         inner = "<p class='enc-wall-true'>Compare your answers.</p><div class='enc-wall-exhibit'></div>"
     else:
-        inner = _open(question, look, vote.bars)
+        inner = _open(question, look, None if hides_bars and not asked.revealed else vote.bars)
     return (
         f"<section class='enc-wall{_size(question, look)}' aria-label='Question'>"
-        f"<h1>{html.escape(question.ask)}{value}</h1>{inner}<footer><b>{said}</b>{code}</footer></section>"
+        f"<h1>{html.escape(question.ask)}{value}</h1>{_about(question, look)}{inner}"
+        f"<footer><b>{said}</b>{code}</footer></section>"
     )
 
 
-def _open(question: Question, look: Look | None, bars: Sequence[results.Bar]) -> str:
-    """All options with a bar for each, which grows with the answers; without options, what to do and the answers."""
+def _about(question: Question, look: Look | None) -> str:
+    text = sentence(question, look)
+    return f"<p class='enc-wall-about'>{html.escape(text)}</p>" if text else ""
+
+
+def _open(question: Question, look: Look | None, bars: Sequence[results.Bar] | None) -> str:
+    """All options with a bar for each, which grows with the answers; without options, what to do and the answers.
+
+    bars: None to hide them.
+    """
     lines = options(question, look, bars)
     if question.kind == "gesture":
         return f"<p class='enc-wall-task'>{DOES['gesture']}</p>{HANDS}"
     if not lines:
-        counted = "".join(f"<li>{_bar(line)}</li>" for line in _counted(question, bars))
+        counted = "".join(f"<li>{_bar(line)}</li>" for line in _counted(question, bars or ()))
         return f"<p class='enc-wall-does'>{DOES.get(question.kind, '')}</p><ol class='enc-wall-options'>{counted}</ol>"
     short = all(len(line.label) <= SHORT_OPTION for line in lines)
     return _listed(lines, " enc-wall-short" if short and len(lines) > 4 else "")
@@ -140,6 +165,9 @@ def _revealed(question: Question, look: Look, truth: Truth, bars_of_class: Seque
     """
     answer, bars = exhibit.answer(question, look, truth), exhibit.html(question, look, truth)
     is_marked = bars.count("<tr") > MOST_LINES or question.kind == "draw"  # then question and row have the right number
+    if question.kind in OF_CLASS and bars_of_class:  # next to what is right; reasons where the wall has room
+        few = [replace(bar, reason="" if bars else bar.reason) for bar in bars_of_class[:MOST_LINES]]
+        bars += results.table(few, show_right=True)
     large = f"<p class='enc-wall-answer'>{html.escape(answer)}</p>" if answer and len(answer) <= 40 else ""
     said = large or f"<p class='enc-wall-true'>{html.escape(controls.true_value(question, look, truth))}</p>"
     if isinstance(question, Choosing) and not isinstance(question, TokenQuestion):
@@ -151,15 +179,17 @@ def _revealed(question: Question, look: Look, truth: Truth, bars_of_class: Seque
     return f"{said}<div class='enc-wall-exhibit'>{bars}</div>{why}" if question.kind != "gesture" else f"{HANDS}{why}"
 
 
-def options(question: Question, look: Look | None, bars: Sequence[results.Bar]) -> list[Line]:
-    """Each option with its count; empty for a question without options."""
+def options(question: Question, look: Look | None, bars: Sequence[results.Bar] | None) -> list[Line]:
+    """Each option with its count, None: without; empty for a question without options."""
     if isinstance(question, OrderQuestion):
         return [Line(label, "", 0) for label in sorted(map(str, question.items))]
     if not isinstance(question, Choosing):
         return []
+    texts = question.choices(look).values()  # type: ignore[arg-type] # a poll needs no look
+    if bars is None:
+        return [Line(text, "", 0) for text in texts]
     counts = {bar.label: bar.count for bar in bars}
     largest = max(counts.values(), default=1)
-    texts = question.choices(look).values()  # type: ignore[arg-type] # a poll needs no look
     return [Line(text, str(counts.get(text, 0)), counts.get(text, 0) / largest) for text in texts]
 
 
