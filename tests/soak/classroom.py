@@ -65,7 +65,8 @@ SHOWN = """([screen, change]) => {
     wall: {
       step: () => has(".enc-wall-step", change.title) && !all(".enc-wall h1").length,
       question: () => has(".enc-wall h1", change.ask),
-      result: () => has(".enc-wall h1", change.ask) && all(".enc-wall :is(.enc-wall-exhibit, .enc-wall-true)").length,
+      result: () => has(".enc-wall h1", change.ask)
+        && all(".enc-wall :is(.enc-wall-exhibit, .enc-wall-true, .enc-wall-why)").length,
     },
     phone: {
       step: () => has(".stMain h3", change.title) && !all(ballot).length,
@@ -297,7 +298,6 @@ class Classroom:
         else:
             field = ballot.locator("textarea" if question.kind == "conclusion" else "input")
             await field.fill(f"{self.chance.randrange(1, 99)}")
-            await field.press("Control+Enter" if question.kind == "conclusion" else "Enter")
         give = ballot.locator('[class*="-give"] button')
         await give.and_(page.locator(":enabled")).tap()
         return await page.evaluate("globalThis.__clickedAt")
