@@ -312,13 +312,20 @@ def test_a_script_lies_among_the_static_files_under_what_is_in_it(
 
 SCRIPTS = [path for folder in ("pages", "encoder", "docs") for path in ROOT.glob(f"{folder}/**/*.js")]
 IMPORTS = re.compile(r"^import \{\s+([^}]*?),?\s+\} from \"(?:[^\"]*/)?(\w+\.js)\";$", re.MULTILINE)
-EXPORT = re.compile(r"^export (?:const|function|async function|class) (\w+)", re.MULTILINE)
+EXPORT = re.compile(r"^export (?:const|function|async function|class) (?:(\w+)|\[([^\]]+)\])", re.MULTILINE)
 TOP_LEVEL = re.compile(r"^(?:export (?:default )?)?(?:const|let|function|async function|class) (\w+)", re.MULTILINE)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_a_script_imports_what_another_exports(script: Path) -> None:
-    exported = {path.name: set(EXPORT.findall(path.read_text(encoding="utf-8"))) for path in SCRIPTS}
+    exported = {
+        path.name: {
+            name
+            for found in EXPORT.findall(path.read_text(encoding="utf-8"))
+            for name in re.findall(r"\w+", " ".join(found))
+        }
+        for path in SCRIPTS
+    }
     for names, file in IMPORTS.findall(script.read_text(encoding="utf-8")):
         assert set(re.split(r",\s+", names)) <= exported[file]
 

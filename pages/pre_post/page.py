@@ -81,8 +81,8 @@ def agreement(traces: norm_pair.PairTraces) -> str:
     side, moved = traces.of(original), traces.of("post" if original == "pre" else "pre")
     vector, *_ = causal.outcomes_of(side.loaded, side.trace, [moved.trace], causal.SentenceVector())[-1:]
     return (
-        f"Cosine of both outputs, token by token, on average: **{three_digits(tokens)}**. "
-        f"Cosine of both {words_of(side.trace).input} vectors: **{three_digits(vector)}**, as on Model."
+        f"Cosine of both outputs: **{three_digits(tokens)}** on average of the tokens; "
+        f"of the {words_of(side.trace).input} vectors, as on Model: **{three_digits(vector)}**."
     )
 
 

@@ -24,12 +24,12 @@ from PIL import Image
 import encoder
 from encoder.checkpoints.bundled import bundled_folder
 from encoder.cli import main
+from encoder.cli.agents import room
 from encoder.cli.agents.answer import COMPACT, DETAIL
 from encoder.cli.agents.prompts import PROMPTS
 from encoder.cli.agents.room import pass_bytes
 from encoder.cli.agents.server import INSTRUCTIONS, make_server
 from encoder.cli.agents.tools import DRAWN, QUESTIONS, TOOLS
-from encoder.model.device import limit_memory
 from encoder.run import Text
 from encoder.run.address import read_link
 from encoder.words.glossary import BY_WORD, TERMS
@@ -435,16 +435,14 @@ def test_a_question_that_needs_more_memory_than_is_left_is_refused_before_it_run
     answered("what_a_token_attends_to", given)
     model = encoder.load("twin-pre", device="cpu")
     needed = pass_bytes(model, len(model.tokenize(given["text"])))
-    monkeypatch.setattr(type(model), "trace", None)  # nothing runs
-    try:
-        limit_memory(psutil.Process().memory_info().rss + needed // 4)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(model), "trace", None)  # nothing runs
+        patch.setattr(room, "free_memory", lambda device: needed // 4)
         assert f"{needed / 1e6:,.0f} MB" in refused("what_a_token_attends_to", given)
         assert "--memory" in refused("embed", {"texts": ["a", given["text"]], "model": "twin-pre"})
-        limit_memory(psutil.Process().memory_info().rss + needed - 1)
-        monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(room, "free_memory", lambda device: needed - 1)
         assert answered("what_a_token_attends_to", {**given, "text": CAT})["rows"]  # a shorter text, as it says
-    finally:
-        limit_memory(None)
     assert answered("what_a_token_attends_to", given)["rows_in_all"] == len(model.tokenize(given["text"]))
 
 

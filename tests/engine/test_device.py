@@ -87,3 +87,8 @@ def test_the_smallest_of_all_is_free(monkeypatch: pytest.MonkeyPatch):
     available = psutil.virtual_memory().available
     monkeypatch.setattr(device_module, "free_in_groups", lambda: [5_000, 4_000, 2 * available])
     assert free_memory(torch.device("cpu")) == 4_000
+    try:
+        device_module.limit_memory(1)
+        assert free_memory(torch.device("cpu")) == 0, "a limit of its own counts, too"
+    finally:
+        device_module.limit_memory(None)

@@ -12,6 +12,7 @@ import torch
 
 import encoder
 from encoder.edits import AblateHead
+from encoder.figures.numbers import in_words
 from encoder.measure import norm_weighting
 from encoder.run import ModelSpec, Run, Text
 from pages.teaching.lessons import library
@@ -353,7 +354,7 @@ def test_quantities_of_a_decoder_against_its_trace() -> None:
         question = read_question({"kind": "number", "ask": "?", "quantity": {name: arguments}, "factor": 2})
         assert question.truth(asked).value == pytest.approx(float(value), rel=1e-4, abs=1e-6), name
         lines = exhibit.row(question, asked, question.truth(asked))
-        assert [one.said for one in lines if one.right] == ([f"{float(value):.2f}"] if "weight" in name else [])
+        assert [one.said for one in lines if one.right] == ([in_words(float(value))] if "weight" in name else [])
 
 
 def test_every_kind_and_quantity_is_tested() -> None:
