@@ -148,15 +148,15 @@ def _measures(view: View, row: slice) -> dict[str, ranking.Weights]:
 
 
 def _answer(view: View, row: Mapping[str, ranking.Weights]) -> tuple[str, str]:
-    """The token that adds least to the output next to its share of attention; the largest shares of both."""
+    """The token whose share of weight × norm is least next to its share of attention; the largest shares of both."""
     assert view.i is not None, "a row is selected"
     labels, attention, weighted = view.trace.labels, row["attention"], row["norm-weighted"]
     fallen = ranking.falls_most(attention, weighted)
     query, key = (token_names.bold(labels, at) for at in (view.i, fallen))
     return (
-        f"{query} gives {key} **{three_digits(float(attention[fallen]))}** of its attention, and gets "
-        f"**{three_digits(float(weighted[fallen]))}** of its output from it: the largest fall of this row.",
-        f"Most attention: {answer.largest(attention, labels)}. Most output: {answer.largest(weighted, labels)}.",
+        f"{query} gives {key} **{three_digits(float(attention[fallen]))}** of its attention, and "
+        f"**{three_digits(float(weighted[fallen]))}** of its weight × norm: the largest fall of this row.",
+        f"Most attention: {answer.largest(attention, labels)}. Most weight × norm: {answer.largest(weighted, labels)}.",
     )
 
 
