@@ -94,7 +94,7 @@ def hide_a_word(visit: Callable[..., Page]) -> None:
     """Another visitor hides a word by a click."""
     page = visit("/predict?model=twin-pre&text=The+cat+sat+on+the+mat.")
     page.get_by_role("radio", name="mat", exact=True).click(timeout=PATIENCE)
-    page.get_by_text(re.compile("“mat”: rank [0-9]")).wait_for(timeout=PATIENCE)
+    page.get_by_text(re.compile(r"Your “mat”: .*\(rank [0-9]")).wait_for(timeout=PATIENCE)
     expect(page.locator(".enc-plot")).to_have_count(2, timeout=PATIENCE)
 
 

@@ -88,7 +88,7 @@ function nameFrame() {
   const line = frameLine(
     link.value,
     main,
-    places[main]?.height ?? document.getElementById(main || "said").offsetHeight,
+    places[main]?.height ?? (document.getElementById(main || "said") ?? document.getElementById(page)).offsetHeight,
     `${site.models[state.model].title}: ${document.title}`,
   );
   /** @type {HTMLTextAreaElement} */ (document.getElementById("share-frame")).value = line;
