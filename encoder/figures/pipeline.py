@@ -16,6 +16,9 @@ from encoder.figures.plotly_traces import LEGEND
 
 #: Texts that are drawn.
 MOST_TEXTS = 200
+#: Room for the ticks of a low picture. Measured by Plotly, it would change the ticks, and these the room again.
+ROOM = {"l": 72, "b": 48}
+FIXED = {"automargin": False}
 
 
 def text_differences(texts: Sequence[str], without: object, explained: object, kind: str = "text") -> go.Figure:
@@ -23,7 +26,7 @@ def text_differences(texts: Sequence[str], without: object, explained: object, k
 
     texts: or the names of other inputs, of this kind.
     """
-    figure = go.Figure(layout=neutral_layout(margin=margin(30), legend=LEGEND, barmode="group"))
+    figure = go.Figure(layout=neutral_layout(margin=margin(30) | ROOM, legend=LEGEND, barmode="group"))
     shown = [shown_label(text[:40]) for text in texts[:MOST_TEXTS]]
     for name, values, shade in (
         ("without the fault", without, colour.KEY),
@@ -39,7 +42,7 @@ def text_differences(texts: Sequence[str], without: object, explained: object, k
             textposition="none",
             hovertemplate="%{text}: %{y:.3g}<extra></extra>",
         )
-    figure.update_layout(xaxis=plain_axis(kind), yaxis=plain_axis("largest difference"))
+    figure.update_layout(xaxis=plain_axis(kind) | FIXED, yaxis=plain_axis("largest difference") | FIXED)
     return figure
 
 
@@ -54,7 +57,9 @@ def dimension_differences(differences: object) -> go.Figure:
             marker={"color": [above if value >= 0 else below for value in values], "line": {"width": 0}},
             hovertemplate="number %{x}: %{y:+.3g}<extra></extra>",
         ),
-        neutral_layout(margin=margin(8), bargap=0, showlegend=False),
+        neutral_layout(margin=margin(8) | ROOM, bargap=0, showlegend=False),
     )
-    figure.update_layout(xaxis=plain_axis("number of the vector"), yaxis=plain_axis("theirs minus the model's"))
+    figure.update_layout(
+        xaxis=plain_axis("number of the vector") | FIXED, yaxis=plain_axis("theirs minus the model's") | FIXED
+    )
     return figure
