@@ -62,9 +62,10 @@ def publish(links: Sequence[str], folder: str | Path, device: str = "auto", addr
     """Write a page for each link, and index.html, which lists them; returns their paths.
 
     address: where the folder will be; other programs then show a picture of a view next to a link to it. The folder is
-    empty, or one that `publish` wrote: its pages are replaced, and other files in it stay. Raises EncoderError for a
-    link that cannot be published, and for an address that is none of a folder; LoadError for a model; SaveError if the
-    folder cannot be written or has other files.
+    empty, or one that `publish` wrote: its pages are replaced, and other files in it stay.
+
+    Raises EncoderError if a link cannot be published or the address does not name a folder, LoadError if a model does
+    not open, and SaveError if the folder cannot be written or has other files.
     """
     disk.check_folder(folder, KIND)
     views = [read_view(link) for link in links]

@@ -3,6 +3,7 @@
 Shapes: L layers, T tokens, D d_model.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,7 +61,8 @@ def again(trace: Trace, place: int) -> int | None:
 def has_meaning(trace: Trace) -> tuple[bool, ...]:
     """[T]: True for whole words that are not FUNCTION_WORDS; special tokens, punctuation and pieces are False."""
     of_word = tokens.words(trace)
+    n_pieces = Counter(of_word)
     return tuple(
-        one and label.lower() not in telling.FUNCTION_WORDS and (word < 0 or of_word.count(word) == 1)
+        one and label.lower() not in telling.FUNCTION_WORDS and (word < 0 or n_pieces[word] == 1)
         for one, label, word in zip(telling.is_word(trace), trace.labels, of_word, strict=True)
     )

@@ -17,13 +17,18 @@ PAIRS = 10_000
 @dataclass(frozen=True)
 class Place:
     """Where a score is among random pairs. percentile: the share of pairs with a lower score, 0 to 100, ties counted
-    half; low, high: between these are 90% of the pairs; median; n_pairs: pairs that were drawn."""
+    half; low, high: between these are 90% of the pairs; median; n_pairs: the number of pairs."""
 
     percentile: float
     low: float
     median: float
     high: float
     n_pairs: int
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the pairs of `random_cosines` are a random draw, and not all pairs."""
+        return self.n_pairs >= PAIRS
 
 
 def random_cosines(collection: Collection, seed: int = 0) -> np.ndarray:

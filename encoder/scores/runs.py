@@ -21,8 +21,10 @@ MOST = 128
 
 
 class computed_once(Generic[V]):
-    """`functools.cached_property` without the lock of Python 3.11, by which one visitor's long work on one value holds
-    up everyone's work on all others."""
+    """`functools.cached_property` without its lock of Python 3.11.
+
+    That lock belongs to the property, not to the object: while one visitor's value is computed, all others wait.
+    """
 
     def __init__(self, make: Callable[[Any], V]) -> None:
         self._make, self.__doc__ = make, make.__doc__

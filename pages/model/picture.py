@@ -131,7 +131,7 @@ def _nearest(labels: Sequence[str], place: int, nearest: Sequence[tuple[int, flo
     """A token with its nearest words, and whether their cosines tell them apart."""
     words = ", ".join(f"{token_names.plain(labels, one)} {in_words(cosine)}" for one, cosine in nearest)
     close = len(nearest) > 1 and nearest[0][1] - nearest[1][1] < HARDLY
-    return f"{token_names.bold(labels, place)}: {words}{' (hardly differ)' if close else ''}"
+    return f"{token_names.bold(labels, place)}: {words}{f' (less than {HARDLY:g} apart)' if close else ''}"
 
 
 def _before(view: View, query: int, key: int) -> str:

@@ -62,11 +62,10 @@ def _mark(subject: Subject, place: int) -> None:
 
 def _placed(subject: Subject) -> str:
     """More alike than how many pairs, for the end of the sentence."""
-    place, ranking = subject.why.place, subject.ranking
-    if place is None or ranking is None:
+    place = subject.why.place
+    if place is None:
         return ""
-    n_texts = len(ranking.scores)
-    drawn = "" if place.n_pairs == n_texts * (n_texts - 1) // 2 else "random "
+    drawn = "random " if place.is_drawn else ""
     whose = "the example texts" if subject.is_bundled else "your texts"
     return f": more alike than {_share(place)} {place.n_pairs:,} {drawn}pairs of {whose}"
 

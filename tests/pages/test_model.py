@@ -24,6 +24,7 @@ from encoder.views.model_picture import model_picture
 from pages.base.access import visitors
 from pages.core.widgets.answer import nth_largest
 from pages.model import ways
+from pages.model.picture import HARDLY
 from tests.load import reference
 from tests.pages.apps import assert_well, registered, visit, written
 from tests.test_components import unpack
@@ -265,6 +266,6 @@ def test_one_word_with_two_meanings_is_shown_side_by_side_with_its_cosine() -> N
     assert shown[:3] == pytest.approx([cosines[-1], cosines[0], min(cosines)], abs=2e-3)
     assert min(cosines) < cosines[0], "the sentence moves the two vectors apart"
     assert said.index("river") < said.index("money"), "each meaning is nearest to its own word"
-    assert said.count("hardly differ") == 2, "river and money hardly differ next to either of the two"
+    assert said.count(f"less than {HARDLY:g} apart") == 2, "river and money hardly differ next to either of the two"
     app.text_area(key="view:text").set_value("The cat sat on a mat.").run()
     assert not [one for one in app.markdown if "same word twice" in one.value]
