@@ -82,9 +82,9 @@ def agreement(traces: norm_pair.PairTraces) -> str:
     side, moved = traces.of(original), traces.of(other)
     vector, *_ = causal.outcomes_of(side.loaded, side.trace, [moved.trace], causal.SentenceVector())[-1:]
     return (
-        f"In {PLACEMENT_NAMES[other]} the same weights, not trained again, give other vectors: cosine with {PLACEMENT_NAMES[original]} "
-        f"**{three_digits(tokens)}** on average of the tokens, **{three_digits(vector)}** for the "
-        f"{words_of(side.trace).input} vector (as on Model)."
+        f"In {PLACEMENT_NAMES[other]} the same weights, not trained again, give other vectors: cosine with "
+        f"{PLACEMENT_NAMES[original]} **{three_digits(tokens)}** on average of the tokens, **{three_digits(vector)}** "
+        f"for the {words_of(side.trace).input} vector (as on Model)."
     )
 
 
