@@ -26,7 +26,11 @@ def number(value: float, digits: int = 3) -> str:
 
 def in_columns(frame: pd.DataFrame, columns: Sequence[str], digits: int, missing: str = "") -> Styler:
     """A table for `st.dataframe` whose columns show `number`; missing: in place of a number that is not there."""
-    return frame.style.format({name: partial(number, digits=digits) for name in columns}, na_rep=missing)
+    styled = frame.fillna(dict.fromkeys(columns, 0.0)).style  # of an empty cell Streamlit shows its own “None”
+    styled.format({name: partial(number, digits=digits) for name in columns})
+    for name in columns:
+        styled.format(lambda _: missing, subset=(frame[name].isna(), [name]))
+    return styled
 
 
 def change(before: float, after: float) -> str:
