@@ -2,7 +2,9 @@
 
 reconnect.js says first what it kept (pages/state/kept.py). After a reconnect it repeats the last request whose run had
 ended, and when the page has run, those whose run had not. A new session calls no callbacks in its first run, so the
-first request runs the page without its clicks. A message that Streamlit cannot read ends the connection.
+first request runs the page without its clicks. A repeated request names messages that the browser had when it was made:
+if one of them is gone, Streamlit's client ends its connection for good, so the server sends them again. A message that
+Streamlit cannot read ends the connection.
 """
 
 import json
@@ -19,6 +21,8 @@ from pages.state import kept
 SCRIPT = "{" + joined(Path(__file__).with_suffix(".js")) + "}"
 #: What the first message of a connection says before its JSON. No message of Streamlit begins so.
 BEGINS = b"begins "
+#: What comes before each request that a browser repeats.
+AGAIN = b"again"
 #: Bytes of that message, at most: more than a browser keeps.
 MOST = 20_000_000
 #: The code with which a connection ends that says what the protocol does not have (RFC 6455, 7.4.1).
@@ -49,6 +53,8 @@ class Reconnected:
                 said = _said(content.removeprefix(BEGINS))
                 token, address = kept.give(said), said.get("address")
                 message = await receive()
+            if is_again := message.get("bytes") == AGAIN:
+                message = await receive()
             if message["type"] != "websocket.receive":
                 return message
             asked = _read(message.get("bytes"))
@@ -57,6 +63,9 @@ class Reconnected:
             if is_first and asked.WhichOneof("type") == "rerun_script":
                 is_first = False
                 message = {**message, "bytes": _first(asked, address, token)}
+            elif is_again:
+                asked.rerun_script.ClearField("cached_message_hashes")
+                message = {**message, "bytes": asked.SerializeToString()}
             return message
 
         try:
