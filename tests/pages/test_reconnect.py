@@ -97,6 +97,20 @@ def test_other_messages_are_left_alone() -> None:
         assert heard(said, asks("a")) == [asks("a")]
 
 
+def test_a_repeated_request_says_what_its_person_changed() -> None:
+    """What the browser had drawn may be older than the view that the session shows since."""
+    again = {"type": "websocket.receive", "bytes": b"again"}
+    _, second, third, fourth = heard(
+        begins(address="heads?"), asks("a", text="x"), again, asks("a", text="x"), again, asks(text="y"), asks(text="x")
+    )
+    changed = [
+        [(one.id, one.string_value) for one in BackMsg.FromString(sent["bytes"]).rerun_script.widget_states.widgets]
+        for sent in (second, third)
+    ]
+    assert changed == [[("a", "")], [("field", "y")]]
+    assert fourth == asks(text="x"), "it is no repetition"
+
+
 def test_a_repeated_request_names_no_message_that_the_browser_may_have_lost() -> None:
     """Streamlit's client ends its connection for good over a message that it no longer has."""
     request = BackMsg.FromString(asks("a", text="x")["bytes"])
