@@ -24,6 +24,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["paper", "skills"]
 html_theme, html_title, html_show_sphinx = "furo", f"Encoderscope {version}", False
 html_extra_path = ["alignment.csv"]
+html_search_scorer = str(HERE / "search_scorer.js")
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 autodoc_member_order = "bysource"

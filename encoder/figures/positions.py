@@ -185,7 +185,7 @@ def order_bars(
     figure.update_layout(
         neutral_layout(
             xaxis=token_axis(labels, first, len(values), title="token"),
-            yaxis=plain_axis("cosine") | {"range": [min(0.0, float(values.min()) * 1.05), 1.05]},
+            yaxis=plain_axis("cosine with the output before") | {"range": [min(0.0, float(values.min()) * 1.05), 1.05]},
             barmode="overlay",
             legend=LEGEND,
             uirevision=f"{len(values)}+{first}",

@@ -81,8 +81,9 @@ def evened_out_in_words(selected: Selected) -> str:
     """The range of the standard deviations before and after all norms."""
     before, after = (std for _, std in (selected.statistics.before, selected.statistics.after))
     return (
-        f"Standard deviations: **{three_digits(before.min())}** to **{three_digits(before.max())}** before the "
-        f"{selected.kind}s, **{three_digits(after.min())}** to **{three_digits(after.max())}** after them."
+        f"It gives each vector {EFFECTS[selected.trace.config.norm_kind]}, then applies its gain: standard deviations "
+        f"of **{three_digits(before.min())}** to **{three_digits(before.max())}** become "
+        f"**{three_digits(after.min())}** to **{three_digits(after.max())}**."
     )
 
 

@@ -95,16 +95,24 @@ def vectors(view: View, part: str) -> None:
 
 def position_vectors(view: View) -> Tables:
     """The vectors that the model adds, if it does, and the sines for comparison."""
-    trace, config = view.trace, view.loaded.config
-    if config.position == "convolutional" and trace.position is not None:  # they belong to this input only
-        added = array(trace.position[: min(trace.n_tokens, MOST_POSITIONS)])
-    else:
-        added = positions.added(view.loaded.encoder, chosen_positions(view))
+    config = view.loaded.config
+    n_chosen = (
+        min(view.trace.n_tokens, MOST_POSITIONS) if config.position == "convolutional" else chosen_positions(view)
+    )
+    added = added_vectors(view, n_chosen)
     found = {} if added is None else {config.position: added}
     if config.position != "sinusoidal" and config.embedding_width % 2 == 0:
         n_positions = chosen_number(view) if added is None else len(added)
         found["sinusoidal"] = positions.sines(n_positions, config.embedding_width)
     return found
+
+
+def added_vectors(view: View, n_positions: int) -> np.ndarray | None:
+    """[N, E]: the vectors that the model adds at the first positions; None where it adds none."""
+    trace = view.trace
+    if view.loaded.config.position == "convolutional" and trace.position is not None:  # they belong to this input only
+        return array(trace.position[:n_positions])
+    return positions.added(view.loaded.encoder, n_positions)
 
 
 def has_offsets(config: EncoderConfig) -> bool:
@@ -216,7 +224,9 @@ def reversed_order(view: View) -> None:
         )
         return
     found: positions.OrderEffect = view.derived("order effect", positions.order_effect)
-    st.markdown(order_in_words(view, found))
+    some = added_vectors(view, min(trace.n_tokens, view.loaded.config.max_tokens))
+    mechanism, *_ = encoding_in_words(view, some).splitlines()
+    references.markdown(f"{mechanism.strip()}  \n{order_in_words(view, found)}")
     part = token_rows.part(trace.n_tokens, view.i, "order")
     plot(
         figures.order_bars(
@@ -245,8 +255,8 @@ def order_in_words(view: View, found: positions.OrderEffect) -> str:
         )
     least = int(found.cosine.argmin())
     return (
-        f"The order changes the output of **{token_names.quoted(trace.labels, least)}** most: cosine "
-        f"**{found.cosine[least]:.3f}**. Mean over all tokens: **{found.cosine.mean():.3f}**."
+        f"With the words reversed, an output has a cosine of **{found.cosine.mean():.3f}** with its own before (mean); "
+        f"that of **{token_names.quoted(trace.labels, least)}** changes most: **{found.cosine[least]:.3f}**."
     )
 
 

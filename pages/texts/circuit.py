@@ -8,10 +8,12 @@ from encoder.export import why as export
 from pages.core.stores import input_kinds
 from pages.core.view import ViewParams, selection
 from pages.core.widgets import answer
-from pages.core.words import number, references
+from pages.core.words import in_columns, number, references
 from pages.state import links, state
 from pages.texts.subject import Subject
 
+#: Column of the table -> its heading.
+COLUMNS = {"component": "Component", "share": "Share (predicted)", "measured": "Lost when off (measured)"}
 #: Heads that are buttons.
 OPENED = 6
 #: Below this correlation, shares do not predict what the cosine loses.
@@ -35,21 +37,9 @@ def draw(subject: Subject) -> None:
             match += " Here a share does not predict the loss, so use what was measured."
     with answer.area():
         answer.draw(f"Largest shares of the cosine: {first}.{match}")
-    st.dataframe(
-        export.circuit_table(why).rename(
-            columns={
-                "component": "Component",
-                "share": "Share (predicted)",
-                "measured": "Lost when off (measured)",
-            }
-        ),
-        hide_index=True,
-        height=360,
-        column_config={
-            name: st.column_config.NumberColumn(format="%.4f")
-            for name in ("Share (predicted)", "Lost when off (measured)")
-        },
-    )
+    table = export.circuit_table(why).rename(columns=COLUMNS)
+    numbers = list(COLUMNS.values())[1:]
+    st.dataframe(in_columns(table, numbers, 4, missing="not measured"), hide_index=True, height=360)
     st.markdown(f"Sum of all shares: **{number(found.sum, 4)}** = cosine **{number(found.cosine, 4)}**.")
     heads = [one for one in found.components if one.head is not None][:OPENED]
     with st.container(horizontal=True, key="texts-heads"):

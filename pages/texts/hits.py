@@ -13,7 +13,7 @@ from pages.base.work import long_work
 from pages.components.lazy import expander
 from pages.core.stores import results
 from pages.core.widgets import answer
-from pages.core.words import errors_said, number, plain
+from pages.core.words import errors_said, in_columns, number, plain
 from pages.state import state
 from pages.texts.params import Params
 from pages.texts.subject import Subject
@@ -143,9 +143,7 @@ def _pulling(subject: Subject) -> None:
         st.info("No word is in three of these texts.")
         return
     rows = [(one.words, one.kind, one.effect, one.texts) for one in found]
-    st.dataframe(
-        pd.DataFrame(rows, columns=["Words", "Kind", "Mean cosine with all texts", "Texts"]),
-        hide_index=True,
-        column_config={"Mean cosine with all texts": st.column_config.NumberColumn(format="%+.4f")},
-    )
+    effect = "Mean cosine with all texts"
+    table = pd.DataFrame(rows, columns=["Words", "Kind", effect, "Texts"])
+    st.dataframe(in_columns(table, [effect], 4), hide_index=True)
     st.caption("By how much a repeated word or sentence raises the mean cosine of its text with all other texts.")

@@ -11,7 +11,7 @@ from pages.components import plot
 from pages.components.lazy import expander
 from pages.core.stores import results
 from pages.core.widgets import answer
-from pages.core.words import errors_said, number, plain, references
+from pages.core.words import errors_said, in_columns, number, plain, references
 from pages.texts.subject import Subject
 
 #: Texts of a collection whose places are measured, evenly spaced.
@@ -39,11 +39,9 @@ def draw(subject: Subject) -> None:
         )
     if found.cut_at:
         st.error(f"The model uses this text up to “{plain(found.cut_at)}”. What follows counts nothing.")
-    st.dataframe(
-        pd.DataFrame(found.passages, columns=["Passage", "1 − cosine without it"]),
-        hide_index=True,
-        column_config={"1 − cosine without it": st.column_config.NumberColumn(format="%.4f")},
-    )
+    effect = "1 − cosine without it"
+    passages = pd.DataFrame(found.passages, columns=["Passage", effect])
+    st.dataframe(in_columns(passages, [effect], 4), hide_index=True)
     references.caption(
         f"{found.n_runs} passages were left out, in the text as it is and in random orders, so that each "
         "passage is put at many places. The index is 1 minus the smallest mean effect divided by the largest (after "

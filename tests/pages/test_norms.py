@@ -143,4 +143,4 @@ def test_the_selected_cell_is_answered_in_one_line(minilm: encoder.TextEncoder) 
         assert "{} → **{}**".format(*(number(float(value)) for value in pair)) in said
     every = minilm.trace("The cat sat").norms.values()
     largest = max(float(norm.std.max()) for norm in every)
-    assert f"**{three_digits(largest)}** before the LayerNorms" in written(app)
+    assert f"**{three_digits(largest)}** become" in written(app)

@@ -97,6 +97,29 @@ def test_other_messages_are_left_alone() -> None:
         assert heard(said, asks("a")) == [asks("a")]
 
 
+def test_a_repeated_request_says_what_its_person_changed() -> None:
+    """What the browser had drawn may be older than the view that the session shows since."""
+    again = {"type": "websocket.receive", "bytes": b"again"}
+    _, second, third, fourth = heard(
+        begins(address="heads?"), asks("a", text="x"), again, asks("a", text="x"), again, asks(text="y"), asks(text="x")
+    )
+    changed = [
+        [(one.id, one.string_value) for one in BackMsg.FromString(sent["bytes"]).rerun_script.widget_states.widgets]
+        for sent in (second, third)
+    ]
+    assert changed == [[("a", "")], [("field", "y")]]
+    assert fourth == asks(text="x"), "it is no repetition"
+
+
+def test_a_repeated_request_names_no_message_that_the_browser_may_have_lost() -> None:
+    """Streamlit's client ends its connection for good over a message that it no longer has."""
+    request = BackMsg.FromString(asks("a", text="x")["bytes"])
+    request.rerun_script.cached_message_hashes.append("of a message")
+    sent = {"type": "websocket.receive", "bytes": request.SerializeToString()}
+    again = {"type": "websocket.receive", "bytes": b"again"}
+    assert heard(asks("b"), sent, again, sent) == [asks("b"), sent, asks("a", text="x")]
+
+
 @pytest.mark.parametrize(
     "sent",
     [{"bytes": b"\xff\xff"}, {"bytes": b"\x5a\x03\x0a\x01\xff"}, {"text": "no message of Streamlit"}, begins(heard=3)],
@@ -134,7 +157,9 @@ globalThis.WebSocket = class {
   dispatchEvent(event) { wire.push(`heard ${event.type}`); this.tellAll(event); }
   send(data) {
     if (data.length === 2) return void wire.push(data[1]);
-    const said = JSON.parse(new TextDecoder().decode(data).slice("begins ".length));
+    const text = new TextDecoder().decode(data);
+    if (text === "again") return void wire.push(text);
+    const said = JSON.parse(text.slice("begins ".length));
     wire.push({ ...said, heard: said.heard > 1e12 });
   }
 };
@@ -250,7 +275,8 @@ def test_a_browser_repeats_what_no_run_has_answered(tmp_path: Path) -> None:
     said = run(tmp_path, f"{BROWSER}{messages()}{SCRIPT}{SAYS}")
     new, nothing = {"texts": {}, "seat": {}, "heard": False}, {"texts": {}, "seat": {}, "heard": True}
     before, later = nothing | {"address": "heads?head=5"}, nothing | {"address": "norms?"}
-    assert said == [new, 1, 2, 9, 3, before, 2, 5, 3, "one by one", 4, 5, later, 5, 6]
+    again = ["again", 3, "one by one", "again", 4, "again", 5]
+    assert said == [new, 1, 2, 9, 3, before, 2, 5, *again, later, 5, "again", 6]
 
 
 BETWEEN = """
@@ -303,9 +329,9 @@ console.log(JSON.stringify(wire.filter((one) => typeof one !== "object")));
     ("says", "expected"),
     [
         # What each connection sends: the click is repeated once, and never again when a run has answered it.
-        (BETWEEN, [1, 2, 3, "heard close", 1, 2, 3, "heard close", 3]),
+        (BETWEEN, [1, 2, 3, "heard close", 1, "again", 2, "again", 3, "heard close", 3]),
         # Streamlit hears of the end when the button has come up, and the click is kept.
-        (PRESSED, [1, False, 2, True, "heard close", 1, False, 2]),
+        (PRESSED, [1, False, 2, True, "heard close", 1, False, "again", 2]),
     ],
     ids=["in the run before", "pressed"],
 )
@@ -337,7 +363,7 @@ def test_a_click_waits_for_the_room_store_however_long_it_is_away(tmp_path: Path
     said = run(tmp_path, f"{BROWSER}{messages()}{SCRIPT}{says}{LATE}")
     new = {"texts": {}, "seat": {}, "heard": False}
     again = new | {"heard": True, "address": "heads?head=3"}
-    assert said == [new, 1, 2, again, 1, "the store is back", True, 2, 0]
+    assert said == [new, 1, 2, again, 1, "the store is back", True, "again", 2, 0]
 
 
 KEEPS = """

@@ -180,3 +180,28 @@ def test_only_a_change_of_her_own_leads_a_follower_away(news: bool, monkeypatch:
     seat = one.session[session._SEAT]
     assert isinstance(seat, Seat)
     assert seat.follows == news
+
+
+@pytest.mark.parametrize("key", ["", KEY], ids=["student", "teacher"])
+@pytest.mark.parametrize("later", [False, True])
+def test_what_a_browser_asked_while_it_reconnected_leads_nobody_away(
+    key: str, later: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Streamlit's client then asks for the first page, with the values of the address. Later it is a person's Back."""
+    monkeypatch.setattr(follow, "ORDER", Slots(at_once=100))
+    monkeypatch.setattr(url_state, "get_script_run_ctx", lambda: None)
+    store, room = MemoryStore(), new_room(KEY, view={"page": "heads"})
+    monkeypatch.setattr(session, "current_store", lambda: store)
+    assert store.open(room)
+    one = Browser(room, Seat(room.code, "" if key else "ada", key), monkeypatch)
+    if later:
+        now = follow.time.monotonic()
+        monkeypatch.setattr(follow.time, "monotonic", lambda: now + 2 * follow.UNSEEN)
+    one.ask("model", one.query)
+    while one.step():
+        pass
+    seat, now = one.session[session._SEAT], store.find(room.code)
+    assert isinstance(seat, Seat)
+    assert now
+    assert (one.page, seat.follows or bool(key)) == (("model", bool(key)) if later else ("heads", True))
+    assert now.view["page"] == ("model" if later and key else "heads")

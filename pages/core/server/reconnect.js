@@ -12,6 +12,8 @@ const HELD = 3000;
 // Milliseconds in which the run of a later request begins, longer than the server holds a message
 // (pages/base/work/whole_callbacks.py); in which a click becomes a request; of the longest press.
 const [BEGINS, ASKS, PRESS] = [600, 50, 1000];
+// Before each repeated request: the messages that it says this browser has may be gone since.
+const AGAIN = new TextEncoder().encode("again");
 let done = null; // the last request whose run has ended, and when it was sent
 let waiting = []; // the requests since then
 let address = ""; // before the first of them
@@ -63,7 +65,7 @@ function goOn(socket, of) {
   if (returning !== socket || of !== turn) return;
   if (turn++) done = waiting.shift();
   hasStarted = false;
-  if (waiting.length) socket.say(waiting[0].data);
+  if (waiting.length) socket.repeat(waiting[0].data);
   if (waiting.length > 1) setTimeout(() => goOnAtOnce(socket, of + 1), HELD);
   else returning = null;
 }
@@ -73,7 +75,7 @@ function goOnAtOnce(socket, of) {
   if (returning !== socket || of !== turn) return;
   returning = null;
   hasStarted = false;
-  for (const { data } of waiting.slice(1)) socket.say(data);
+  for (const { data } of waiting.slice(1)) socket.repeat(data);
 }
 
 function begin(socket) {
@@ -131,6 +133,11 @@ window.WebSocket = class extends WebSocket {
 
   say(data) {
     super.send(data);
+  }
+
+  repeat(data) {
+    this.say(AGAIN);
+    this.say(data);
   }
 
   /** @override */

@@ -3,15 +3,21 @@
 reconnect.js says first what it kept (pages/state/kept.py). After a reconnect it repeats the last request whose run had
 ended, and when the page has run, those whose run had not. A new session calls no callbacks in its first run, so the
 first request runs the page without its clicks. A message that Streamlit cannot read ends the connection.
+
+A repeated request is older than what the session has shown since. It says what its person changed, not what the browser
+had drawn: that could take a student's page away from her class. And it names messages that the browser had: if one of
+them is gone, Streamlit's client ends its connection for good, so the server sends them again.
 """
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from google.protobuf.message import DecodeError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
 from encoder.drawing.javascript import joined
 from pages.state import kept
@@ -19,6 +25,8 @@ from pages.state import kept
 SCRIPT = "{" + joined(Path(__file__).with_suffix(".js")) + "}"
 #: What the first message of a connection says before its JSON. No message of Streamlit begins so.
 BEGINS = b"begins "
+#: What comes before each request that a browser repeats.
+AGAIN = b"again"
 #: Bytes of that message, at most: more than a browser keeps.
 MOST = 20_000_000
 #: The code with which a connection ends that says what the protocol does not have (RFC 6455, 7.4.1).
@@ -40,24 +48,30 @@ class Reconnected:
             return
         address: str | None = None
         token, is_first = "", True
+        contents: dict[str, WidgetState] = {}  # of the browser's widgets when it asked last
 
         async def heard() -> Message:
-            nonlocal address, token, is_first
+            nonlocal address, token, is_first, contents
             message = await receive()
             if is_first and (content := message.get("bytes") or b"").startswith(BEGINS):
                 kept.forget(token)
                 said = _said(content.removeprefix(BEGINS))
                 token, address = kept.give(said), said.get("address")
                 message = await receive()
+            if is_again := message.get("bytes") == AGAIN:
+                message = await receive()
             if message["type"] != "websocket.receive":
                 return message
             asked = _read(message.get("bytes"))
             if asked is None:  # Streamlit would log a traceback: such a visitor has left
                 return {"type": "websocket.disconnect", "code": UNREADABLE}
-            if is_first and asked.WhichOneof("type") == "rerun_script":
+            if asked.WhichOneof("type") != "rerun_script":
+                return message
+            drawn, contents = contents, contents | _contents(asked) if isinstance(address, str) else {}
+            if is_first:
                 is_first = False
-                message = {**message, "bytes": _first(asked, address, token)}
-            return message
+                return {**message, "bytes": _first(asked, address, token)}
+            return {**message, "bytes": _repeated(asked, drawn)} if is_again else message
 
         try:
             await self._app(scope, heard, send)
@@ -82,16 +96,35 @@ def _read(content: bytes | None) -> BackMsg | None:
         return None
 
 
+def _is_click(widget: WidgetState) -> bool:
+    return (widget.WhichOneof("value") or "").endswith("trigger_value")
+
+
+def _contents(asked: BackMsg) -> dict[str, WidgetState]:
+    """What the browser's widgets held when it asked, by id."""
+    return {one.id: one for one in asked.rerun_script.widget_states.widgets if not _is_click(one)}
+
+
+def _repeated(asked: BackMsg, drawn: Mapping[str, WidgetState]) -> bytes:
+    """A request that a reconnected browser repeats, with what it changed. drawn: what its widgets held before."""
+    _keep(asked, lambda one: drawn.get(one.id) != one)
+    asked.rerun_script.ClearField("cached_message_hashes")
+    return asked.SerializeToString()
+
+
+def _keep(asked: BackMsg, stays: Callable[[WidgetState], bool]) -> None:
+    """Leave of the widgets those that stay."""
+    states = asked.rerun_script.widget_states
+    kept_ones = [one for one in states.widgets if stays(one)]
+    states.CopyFrom(WidgetStates(widgets=kept_ones))
+
+
 def _first(asked: BackMsg, address: object, token: str) -> bytes:
     """The first request, with the token. address: of the page after a reconnect, where the request has no clicks."""
     state = asked.rerun_script
     if isinstance(address, str):
         state.page_name, _, state.query_string = address.partition("?")
-        stays = [
-            one for one in state.widget_states.widgets if not (one.WhichOneof("value") or "").endswith("trigger_value")
-        ]
-        del state.widget_states.widgets[:]
-        state.widget_states.widgets.extend(stays)
+        _keep(asked, lambda one: not _is_click(one))
         for name in ("page_script_hash", "fragment_id", "cached_message_hashes", "is_auto_rerun"):
             state.ClearField(name)
     if token:

@@ -1,8 +1,18 @@
-"""Formulas on a page, in the colours of the theme: Q blue, K red, V green."""
+"""Numbers and formulas on a page; formulas in the colours of the theme: Q blue, K red, V green."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from encoder.explain.latex import for_theme
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pandas.io.formats.style import Styler
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -12,6 +22,15 @@ def number(value: float, digits: int = 3) -> str:
         power = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
         return f"{mantissa} × 10{power}".replace("-", "−")
     return f"{value:.{digits}f}".replace("-", "−")
+
+
+def in_columns(frame: pd.DataFrame, columns: Sequence[str], digits: int, missing: str = "") -> Styler:
+    """A table for `st.dataframe` whose columns show `number`; missing: in place of a number that is not there."""
+    styled = frame.fillna(dict.fromkeys(columns, 0.0)).style  # of an empty cell Streamlit shows its own “None”
+    styled.format({name: partial(number, digits=digits) for name in columns})
+    for name in columns:
+        styled.format(lambda _: missing, subset=(frame[name].isna(), [name]))
+    return styled
 
 
 def change(before: float, after: float) -> str:

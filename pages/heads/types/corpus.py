@@ -23,9 +23,12 @@ from pages.components import on_click, plot
 from pages.core.corpora import atlases
 from pages.core.view import View, ViewParams, selection
 from pages.core.widgets import Export, answer
-from pages.core.words import about, errors_said, number, plain
+from pages.core.words import about, errors_said, in_columns, number, plain
 from pages.heads.params import ATLAS_MEASURES, CARD, AtlasView
 from pages.state import links, state
+
+#: Columns of the card's tables.
+NUMBERS = ("Mean", "Std. error")
 
 
 def draw(view: View) -> Export | None:
@@ -275,7 +278,7 @@ def _labels(found: Opened) -> None:
     table = pd.DataFrame(
         {"Attention to": tokens["token"], "Mean": tokens["mean"], "Std. error": tokens["se"], "Texts": tokens["n"]}
     )
-    st.dataframe(table, hide_index=True, width="stretch", height="content", column_config=_numbers(3))
+    st.dataframe(in_columns(table, NUMBERS, 3), hide_index=True, width="stretch", height="content")
     names = list(found.atlas.labels)
     if not names:
         st.caption("This atlas has no labels. To see what depends on a label, build one with --label.")
@@ -284,11 +287,7 @@ def _labels(found: Opened) -> None:
     rows = found.atlas.by_label(name, found.measure.name)
     rows = rows[(rows["layer"] == found.layer) & (rows["head"] == found.head)].sort_values("mean", ascending=False)
     table = pd.DataFrame({name: rows["value"], "Mean": rows["mean"], "Std. error": rows["se"], "Texts": rows["n"]})
-    st.dataframe(table, hide_index=True, width="stretch", height="content", column_config=_numbers(found.digits + 1))
-
-
-def _numbers(digits: int) -> dict[str, object]:
-    return {name: st.column_config.NumberColumn(format=f"%.{digits}f") for name in ("Mean", "Std. error")}
+    st.dataframe(in_columns(table, NUMBERS, found.digits + 1), hide_index=True, width="stretch", height="content")
 
 
 def _similar(found: Opened) -> None:

@@ -35,6 +35,9 @@ _RAN = "_room_ran"
 #: The pages that this session left, and until when the browser may still ask for one as it had not drawn the next one:
 #: seconds after a view of the room, and after a click, since Back soon after a click is a person's.
 _LEFT, STALE, STALE_OWN = "_room_left", 3.0, 1.0
+#: Until when a new session hears requests that its browser made before it had drawn this session's page: after a
+#: reconnect Streamlit's client asks for the app's first page.
+_NEW = "_room_new"
 #: When a view was applied last; seconds in which a browser may not have drawn it.
 _APPLIED, UNSEEN = "_room_applied", 10.0
 #: Whether this run has its place in the order of the class.
@@ -130,8 +133,11 @@ def _may_be_unseen(now: Room) -> bool:
 
 
 def _is_stale(page: str) -> bool:
-    """Whether this run shows a page that was just left: the browser asked for it before it knew."""
-    return _is_event() and time.monotonic() < st.session_state.get(_LEFT, {}).get(page, 0.0)
+    """Whether this run shows a page that was just left, or in a new session another: the browser did not know."""
+    until = st.session_state.get(_LEFT, {}).get(page, 0.0)
+    if page != st.session_state.get(_PAGE, page):
+        until = max(until, st.session_state.get(_NEW, 0.0))
+    return _is_event() and time.monotonic() < until
 
 
 def _is_event() -> bool:
@@ -175,6 +181,8 @@ def after(page: str) -> None:
         return
     here = shown(page)
     applied, last = st.session_state.pop(_APPLIES, None), st.session_state.get(_SHOWN)
+    if _PAGE not in st.session_state:
+        st.session_state[_NEW] = time.monotonic() + UNSEEN
     came_from = st.session_state.get(_PAGE, page)
     st.session_state.pop(_CHOSEN, None)
     st.session_state[_SHOWN], st.session_state[_PAGE] = here, page
