@@ -1,0 +1,150 @@
+"""GLiNER: a score for every span of words and every label that you type (Zaratiana et al. 2024).
+
+    trace = model.trace(with_labels(model, ["person", "place"], "Ada lived in London."))
+    span_scores(model, trace).flat(0.5)
+
+The labels are the first tokens of the trace. A score is the sigmoid of a logit, so those of a span need not sum to 1.
+
+Shapes: S spans, C labels, T tokens.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+import torch
+
+from encoder.encoders.text import TextEncoder
+from encoder.errors import EncoderError
+from encoder.inputs.label_prompt import LabelPrompt
+from encoder.model.entity_head import EntityHead
+from encoder.trace.trace import Trace
+
+#: A span with a score above this is an entity, as in gliner.
+THRESHOLD = 0.5
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of the text. positions: of its tokens; start, end: characters."""
+
+    positions: tuple[int, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, eq=False)
+class SpanScores:
+    """The score of every span for every label.
+
+    text: with its labels; labels: C; words: those of the text; spans: S pairs (first word, last word); logits [S, C].
+    """
+
+    text: str
+    labels: tuple[str, ...]
+    words: tuple[Word, ...]
+    spans: tuple[tuple[int, int], ...]
+    logits: torch.Tensor
+
+    @cached_property
+    def scores(self) -> torch.Tensor:
+        """[S, C]: the sigmoid of each logit."""
+        return self.logits.sigmoid()
+
+    def of(self, span: int) -> tuple[int, int]:
+        """The characters (start, end) of a span."""
+        first, last = self.spans[span]
+        return self.words[first].start, self.words[last].end
+
+    def flat(self, threshold: float = THRESHOLD) -> list[tuple[int, int]]:
+        """(span, label) of the entities, in the order of the text.
+
+        From the largest score above the threshold on, each span that shares no word with one before it.
+        """
+        if not 0.0 <= threshold <= 1.0:
+            raise EncoderError(f"threshold={threshold} is not a score: choose 0 to 1.")
+        candidates = (self.scores > threshold).nonzero().tolist()
+        candidates.sort(key=lambda one: -float(self.scores[one[0], one[1]]))
+        taken: set[int] = set()
+        found = []
+        for span, label in candidates:
+            inside = set(range(self.spans[span][0], self.spans[span][1] + 1))
+            if not taken & inside:
+                taken |= inside
+                found.append((span, label))
+        return sorted(found, key=lambda one: self.spans[one[0]])
+
+    def table(self) -> pd.DataFrame:
+        """A row for each span, the largest score first: its characters, its text, its label, a score for each label."""
+        places = [self.of(span) for span in range(len(self.spans))]
+        best = self.scores.max(dim=1) if len(self.spans) else None
+        columns = {
+            "start": [start for start, _ in places],
+            "end": [end for _, end in places],
+            "text": [self.text[start:end] for start, end in places],
+            "label": [] if best is None else [self.labels[place] for place in best.indices.tolist()],
+            "score": [] if best is None else best.values.tolist(),
+        }
+        columns |= {f"score of {label}": self.scores[:, place].tolist() for place, label in enumerate(self.labels)}
+        return pd.DataFrame(columns).sort_values("score", ascending=False, kind="stable", ignore_index=True)
+
+
+def _read(model: TextEncoder) -> tuple[EntityHead, LabelPrompt]:
+    """The head, and how its texts are written. Raises EncoderError for a model without such a head."""
+    head: EntityHead | None = getattr(model, "entity_head", None)
+    prompt = None if head is None else model.tokenizer.label_prompt
+    if head is None or prompt is None:
+        raise EncoderError(f"{model.name} has no head for labels in words: choose a checkpoint of GLiNER.")
+    return head, prompt
+
+
+def with_labels(model: TextEncoder, labels: Sequence[str], text: str) -> str:
+    """The text that the model reads: the labels, then the text, cut where the checkpoint says (384 words).
+
+    Raises EncoderError for a model without such a head, and TextError for no label, an empty one, or one given twice.
+    """
+    return _read(model)[1].before(labels, text)
+
+
+@torch.no_grad()
+def span_scores(model: TextEncoder, trace: Trace) -> SpanScores:
+    """The scores of a trace of a text with its labels (`with_labels`).
+
+    Raises EncoderError for a model without such a head, and for a trace without labels or without their separator.
+    """
+    (head, prompt), source = _read(model), trace.source
+    labels = () if source is None else prompt.labels(source.text)
+    if source is None or not labels:
+        raise EncoderError(
+            "This text has no labels: trace classify.with_labels(model, ['person', 'place'], text), or type them on "
+            "the page Predict."
+        )
+    places = [place for place, one in enumerate(trace.ids[: trace.n_real]) if one == head.config.marker_id]
+    if len(places) != len(labels):
+        raise EncoderError(
+            f"The labels fill the {trace.n_real:,} tokens that {model.name} accepts: specify fewer or shorter labels."
+        )
+    words = _words(trace, prompt.end(source.text))
+    spans = head.spans(len(words))
+    if not words:
+        return SpanScores(source.text, labels, (), (), torch.zeros(0, len(labels)))
+    pairs = tuple((first, last) for first, last in spans.tolist())
+    where = torch.tensor(places) + int(not head.config.reads_marker)
+    vectors = trace.output[[word.positions[0] for word in words]]
+    logits = head(vectors, trace.output[where.to(trace.output.device)], spans.to(trace.output.device))
+    return SpanScores(source.text, labels, words, pairs, logits.float().cpu())
+
+
+def _words(trace: Trace, start: int) -> tuple[Word, ...]:
+    """The words of the text, which begins at the character `start`, each with its tokens."""
+    source = trace.source
+    assert source is not None
+    found: dict[int, Word] = {}
+    for place, word in enumerate(source.words):
+        first, last = source.offsets[place]
+        if word < 0 or first < start:
+            continue
+        before = found.get(word, Word((), first, last))
+        found[word] = Word((*before.positions, place), before.start, last)
+    return tuple(found.values())
