@@ -4,7 +4,7 @@
     prediction = classify.predict(model, model.trace("A great film."))
     prediction.best, prediction.probabilities
 
-`span_scores` has the scores of spans for labels in words, by GLiNER. `class_heads` saves a head as one file and opens it
+`span_scores` has the scores of spans for labels in words (GLiNER). `class_heads` saves a head as one file and opens it
 again, next to any encoder of its width. `sparse` has SPLADE's words of a text, `spans` the answers to a question.
 """
 

@@ -38,10 +38,12 @@ class Word:
 class SpanScores:
     """The score of every span for every label.
 
-    text: with its labels; labels: C; words: those of the text; spans: S pairs (first word, last word); logits [S, C].
+    text: with its labels; start: its first character after them; labels: C; words: those of the text; spans: S pairs
+    (first word, last word); logits [S, C].
     """
 
     text: str
+    start: int
     labels: tuple[str, ...]
     words: tuple[Word, ...]
     spans: tuple[tuple[int, int], ...]
@@ -75,16 +77,20 @@ class SpanScores:
                 found.append((span, label))
         return sorted(found, key=lambda one: self.spans[one[0]])
 
-    def table(self) -> pd.DataFrame:
-        """A row for each span, the largest score first: its characters, its text, its label, a score for each label."""
+    def table(self, threshold: float = THRESHOLD) -> pd.DataFrame:
+        """A row for each span, the largest score first: its characters in the text without labels, its words, its best
+        label and the score of that, whether it is an entity (`flat`), and its score for each label.
+        """
         places = [self.of(span) for span in range(len(self.spans))]
         best = self.scores.max(dim=1) if len(self.spans) else None
+        entities = {span for span, _ in self.flat(threshold)}
         columns = {
-            "start": [start for start, _ in places],
-            "end": [end for _, end in places],
-            "text": [self.text[start:end] for start, end in places],
+            "start": [start - self.start for start, _ in places],
+            "end": [end - self.start for _, end in places],
+            "span": [self.text[start:end] for start, end in places],
             "label": [] if best is None else [self.labels[place] for place in best.indices.tolist()],
             "score": [] if best is None else best.values.tolist(),
+            "entity": [span in entities for span in range(len(self.spans))],
         }
         columns |= {f"score of {label}": self.scores[:, place].tolist() for place, label in enumerate(self.labels)}
         return pd.DataFrame(columns).sort_values("score", ascending=False, kind="stable", ignore_index=True)
@@ -115,25 +121,28 @@ def span_scores(model: TextEncoder, trace: Trace) -> SpanScores:
     """
     (head, prompt), source = _read(model), trace.source
     labels = () if source is None else prompt.labels(source.text)
+    if source is not None and source.pair is not None:
+        raise EncoderError("GLiNER reads one text: leave the second sentence out.")
     if source is None or not labels:
         raise EncoderError(
-            "This text has no labels: trace classify.with_labels(model, ['person', 'place'], text), or type them on "
-            "the page Predict."
+            "This text has no labels: trace classify.with_labels(model, ['person', 'place'], text), type them on the "
+            "page Predict, or specify --labels on the command line."
         )
     places = [place for place, one in enumerate(trace.ids[: trace.n_real]) if one == head.config.marker_id]
     if len(places) != len(labels):
         raise EncoderError(
             f"The labels fill the {trace.n_real:,} tokens that {model.name} accepts: specify fewer or shorter labels."
         )
-    words = _words(trace, prompt.end(source.text))
+    end = prompt.end(source.text)
+    words, start = _words(trace, end), len(source.text) - len(source.text[end:].lstrip())
     spans = head.spans(len(words))
     if not words:
-        return SpanScores(source.text, labels, (), (), torch.zeros(0, len(labels)))
+        return SpanScores(source.text, start, labels, (), (), torch.zeros(0, len(labels)))
     pairs = tuple((first, last) for first, last in spans.tolist())
     where = torch.tensor(places) + int(not head.config.reads_marker)
     vectors = trace.output[[word.positions[0] for word in words]]
     logits = head(vectors, trace.output[where.to(trace.output.device)], spans.to(trace.output.device))
-    return SpanScores(source.text, labels, words, pairs, logits.float().cpu())
+    return SpanScores(source.text, start, labels, words, pairs, logits.float().cpu())
 
 
 def _words(trace: Trace, start: int) -> tuple[Word, ...]:

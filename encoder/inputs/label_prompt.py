@@ -15,6 +15,11 @@ from encoder.errors import ConfigError, TextError, quoted
 WORD = re.compile(r"\w+(?:[-_]\w+)*|\S")
 
 
+def names(text: str) -> list[str]:
+    """The labels of a typed list, such as "person, date of birth"; each once."""
+    return list(dict.fromkeys(filter(None, (" ".join(part.split()) for part in text.split(",")))))
+
+
 @dataclass(frozen=True)
 class LabelPrompt:
     """How labels come before a text, and how both are split into words."""
@@ -38,17 +43,17 @@ class LabelPrompt:
         """
         if isinstance(labels, str) or not labels:
             raise TextError("No labels: specify a list of names, such as ['person', 'place'].")
-        names = [" ".join(str(label).split()) for label in labels]
-        for place, name in enumerate(names):
+        found = [" ".join(str(label).split()) for label in labels]
+        for place, name in enumerate(found):
             if not name or self.marker in name or self.separator in name:
                 raise TextError(f"The label {quoted(name)} is not a name: specify a word, such as 'person'.")
-            if name in names[:place]:
+            if name in found[:place]:
                 raise TextError(f"The label {quoted(name)} is there twice: remove one of them.")
         body = text[self.end(text) :].lstrip()
         words = list(WORD.finditer(body))
         if len(words) > self.most_words:
             body = body[: words[self.most_words - 1].end()]
-        return " ".join([*(f"{self.marker} {name}" for name in names), self.separator, body])
+        return " ".join([*(f"{self.marker} {name}" for name in found), self.separator, body])
 
     def end(self, text: str) -> int:
         """The first character after the separator; 0 for a text without labels."""

@@ -1,0 +1,108 @@
+"""Entities by labels in words: the spans of the sentence that GLiNER gives a label, and the scores of all spans."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from encoder import classify
+from encoder.classify import SpanScores
+from encoder.inputs.label_prompt import names
+from pages.core.inputs import edited
+from pages.core.view import View
+from pages.core.widgets import Export, class_head, title
+from pages.core.words import about, errors_said, number, opening, plain
+from pages.predict.params import EntityParams
+from pages.state import links, state
+
+#: Rows of the table in sight, and their height.
+ROWS, ROW = 10, 35
+
+
+def show(view: View) -> None:
+    """The labels, the sentence with its entities, and a table of all spans."""
+    opening("Which words of the sentence are what you look for? Type any labels: the model was not trained on a list.")
+    left, right = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
+    with left:
+        state.bound(
+            st.text_input,
+            EntityParams.labels,
+            "Labels, with commas between",
+            help="A label may have several words, such as date of birth.",
+        )
+    with right:
+        threshold = state.bound(
+            st.slider,
+            EntityParams.threshold,
+            "Least score",
+            min_value=0.0,
+            max_value=1.0,
+            step=0.05,
+            help="A span with a score above this is an entity. Each score is a probability of its own.",
+        )
+    if view.pair:
+        st.caption("GLiNER uses one sentence: the second one is left out here.")
+    with errors_said(st.info, icon=":material/edit:"):
+        labelled = _labelled(view)
+        edited.mark(labelled)
+        found = labelled.derived("span scores", lambda trace: classify.span_scores(labelled.loaded, trace))
+        _draw(labelled, found, threshold)
+
+
+def _labelled(view: View) -> View:
+    """The view of the same sentence after its labels, with the edits of the recipe."""
+    labels = names(str(state.newest(EntityParams.labels)))
+    text = classify.with_labels(view.loaded, labels, view.text)
+    return edited.applied(replace(view, run=view.run.but(text=text, pair=None, window=None, stride=None)))
+
+
+def _draw(view: View, found: SpanScores, threshold: float) -> None:
+    entities = classify.entities(view.loaded, view.trace, threshold=threshold)
+    st.markdown(_said(found, entities, threshold))
+    class_head.underline(found.text, entities, found.labels, found.start)
+    links.button(
+        "heads",
+        "What the tokens attend to, with the labels",
+        "grid_view",
+        "entities:heads",
+        {"text": found.text, "pair": ""},
+        type="tertiary",
+    )
+    before = plain(found.text[: found.start].strip())
+    st.caption(
+        f"The labels are part of the text that the model reads: {before} come first, so tokens of the sentence and of "
+        "the labels attend to each other. "
+        + about.text(__file__, "How spans are scored", width=view.loaded.entity_head.config.max_width)
+    )
+    table = found.table(threshold).drop(columns=["start", "end"])
+    st.markdown(f"All {len(table):,} spans, the largest score first")
+    three = st.column_config.NumberColumn(format="%.3f")
+    scores = {name: three for name in table.columns if name.startswith("score")}
+    st.dataframe(table, hide_index=True, height=ROW * (1 + min(ROWS, len(table))) + 3, column_config=scores)
+    exported(view, found, threshold).draw()
+
+
+def _said(found: SpanScores, entities: tuple[classify.Entity, ...], threshold: float) -> str:
+    """The number of entities, and the surest one."""
+    if not found.spans:
+        return "The sentence has no words: type some."
+    if not entities:
+        largest = number(float(found.scores.max()))
+        return f"No span has a score above {number(threshold, 2)}. Largest score: {largest}."
+    surest = max(entities, key=lambda one: one.probability)
+    what = "1 entity" if len(entities) == 1 else f"{len(entities)} entities"
+    return (
+        f"{what}. Largest score: **{plain(found.text[surest.start : surest.end])}**, {plain(surest.label)}, "
+        f"{number(surest.probability)}."
+    )
+
+
+def exported(view: View, found: SpanScores, threshold: float) -> Export:
+    """All spans with their scores. The trace is that of the sentence with its labels."""
+    return Export(
+        view,
+        title(view, "Entities"),
+        lambda: found.table(threshold),
+        lines=f"from encoder import classify\nclassify.span_scores(model, trace).table({threshold:g})",
+        settings={"Labels": ", ".join(found.labels), "Least score": threshold},
+        verb="classify",
+    )
