@@ -48,6 +48,8 @@ ONLY: dict[str, tuple[Any, str]] = {
     "words_splitter_type": ("whitespace", "words are split by spaces and signs here; choose whitespace"),
     "precomputed_prompts_mode": (False, f"its labels are fixed; {ANOTHER}"),
 }
+#: The largest max_len.
+MOST_WORDS = 1_000_000
 SAVE_AGAIN = (
     "open it with gliner, model = GLiNER.from_pretrained(name), and write it by "
     "model.save_pretrained(folder, safe_serialization=True)"
@@ -99,7 +101,7 @@ def _tokenizer(folder: Path, fields: Fields, n_tokens: int) -> tuple[Tokenizer, 
         prompt = LabelPrompt(
             fields.get("ent_token", "<<ENT>>"),
             fields.get("sep_token", "<<SEP>>"),
-            fields.integer("max_len", 384, low=1),
+            fields.integer("max_len", 384, 1, MOST_WORDS),
         )
     except ConfigError as error:
         raise LoadError(f"{FILE} has no labels. {error}") from error

@@ -41,8 +41,10 @@ class LabelPrompt:
 
         Raises TextError for no label, for one that is empty or given twice, and for one that has a marker in it.
         """
-        if isinstance(labels, str) or not labels:
-            raise TextError("No labels: specify a list of names, such as ['person', 'place'].")
+        if isinstance(labels, str):
+            raise TextError("The labels are one text: specify a list of names, such as ['person', 'place'].")
+        if not labels:
+            raise TextError("No labels: specify a name, such as person.")
         found = [" ".join(str(label).split()) for label in labels]
         for place, name in enumerate(found):
             if not name or self.marker in name or self.separator in name:

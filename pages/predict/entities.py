@@ -1,14 +1,16 @@
 """Entities by labels in words: the spans of the sentence that GLiNER gives a label, and the scores of all spans."""
 
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
 from encoder import classify
 from encoder.classify import SpanScores
 from encoder.inputs.label_prompt import names
+from pages.components.button import button
 from pages.core.inputs import edited
-from pages.core.view import View
+from pages.core.view import View, ViewParams
 from pages.core.widgets import Export, class_head, title
 from pages.core.words import about, errors_said, number, opening, plain
 from pages.predict.params import EntityParams
@@ -20,7 +22,7 @@ ROWS, ROW = 10, 35
 
 def show(view: View) -> None:
     """The labels, the sentence with its entities, and a table of all spans."""
-    opening("Which words of the sentence are what you look for? Type any labels: the model was not trained on a list.")
+    opening("Which words of the sentence fit the labels that you type?")
     left, right = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
     with left:
         state.bound(
@@ -59,26 +61,27 @@ def _draw(view: View, found: SpanScores, threshold: float) -> None:
     entities = classify.entities(view.loaded, view.trace, threshold=threshold)
     st.markdown(_said(found, entities, threshold))
     class_head.underline(found.text, entities, found.labels, found.start)
-    links.button(
-        "heads",
-        "What the tokens attend to, with the labels",
-        "grid_view",
-        "entities:heads",
-        {"text": found.text, "pair": ""},
-        type="tertiary",
-    )
+    if links.exists("heads"):
+        label = "What the tokens attend to, with the labels"
+        button(label, "grid_view", "entities:heads", partial(_open, found.text), type="tertiary")
     before = plain(found.text[: found.start].strip())
     st.caption(
         f"The labels are part of the text that the model reads: {before} come first, so tokens of the sentence and of "
-        "the labels attend to each other. "
-        + about.text(__file__, "How spans are scored", width=view.loaded.entity_head.config.max_width)
+        "the labels attend to each other."
     )
     table = found.table(threshold).drop(columns=["start", "end"])
     st.markdown(f"All {len(table):,} spans, the largest score first")
     three = st.column_config.NumberColumn(format="%.3f")
     scores = {name: three for name in table.columns if name.startswith("score")}
     st.dataframe(table, hide_index=True, height=ROW * (1 + min(ROWS, len(table))) + 3, column_config=scores)
+    about.expander(__file__, "How spans are scored", width=view.loaded.entity_head.config.max_width)
     exported(view, found, threshold).draw()
+
+
+def _open(text: str) -> None:
+    """Let “Heads” open with the sentence after its labels. For callbacks."""
+    state.put_all({ViewParams.text: text, ViewParams.pair: ""})
+    links.open_later("heads")
 
 
 def _said(found: SpanScores, entities: tuple[classify.Entity, ...], threshold: float) -> str:

@@ -12,6 +12,8 @@ import torch
 
 import encoder
 from encoder import EncoderError, LoadError, TextEncoder, TextError, classify
+from encoder.checkpoints.keys import keys
+from encoder.cli import main
 from encoder.inputs.label_prompt import LabelPrompt
 from tests.load import gliner_folders
 from tests.load.gliner_folders import CASES, LABELS, TEXTS
@@ -99,7 +101,13 @@ def test_the_words_of_a_text_and_its_labels():
     assert LabelPrompt(most_words=2).before(["a"], "b c. d") == "<<ENT>> a <<SEP>> b c"
     plain = "a <<SEP>> b"
     assert (prompt.labels(plain), len(prompt.words(plain))) == ((), 7)
-    for labels, said in (([], "person"), ([""], "name"), (["a", "a"], "twice"), (["<<ENT>>"], "name")):
+    for labels, said in (
+        ([], "person"),
+        ("person", "list"),
+        ([""], "name"),
+        (["a", "a"], "twice"),
+        (["<<ENT>>"], "name"),
+    ):
         with pytest.raises(TextError, match=said):
             prompt.before(labels, "b")
 
@@ -117,23 +125,52 @@ def test_what_is_missing_is_said(opened: Callable, checkpoint: Callable):
         scored(model, TEXTS[0])[1].flat(2.0)
 
 
-OTHERS = {
-    "span_mode": "token_level", "labels_encoder": "bert", "labels_decoder": "gpt2", "relations_layer": "dot",
-    "span_encoder_config": {"model_type": "rnn"}, "fuse_layers": True, "post_fusion_schema": "l2l",
-    "subtoken_pooling": "mean", "words_splitter_type": "spacy", "precomputed_prompts_mode": True,
-    "model_type": "gliner_streaming_span", "encoder_config": None, "class_token_index": 3, "hidden_size": 14,
-    "max_width": 0, "num_rnn_layers": 3, "ent_token": "",
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    folder = gliner_folders.write(tmp_path / "gliner", "modernbert")
+    words = ["classify", str(folder), "--text", TEXTS[0], "--labels", ",".join(LABELS), "--threshold", "0.8", "--json"]
+    assert main.main(words) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    found = sorted((row["start"], row["end"], row["label"]) for row in rows if row["entity"])
+    assert [list(one) for one in found] == [one[:3] for one in MEASURED["modernbert"][0]["entities"]["0.8"]]
+    assert main.main(["classify", "minilm", "--text", "a", "--labels", "b"]) != 0
+    assert "GLiNER" in capsys.readouterr().err
+
+
+#: A value of each key of gliner_config.json that is refused, and what the sentence names in place of the key.
+REFUSED: dict[str, tuple[Any, str]] = {
+    "span_mode": ("token_level", ""), "labels_encoder": ("bert", ""), "labels_decoder": ("gpt2", ""),
+    "relations_layer": ("dot", ""), "span_encoder_config": ({"model_type": "rnn"}, ""), "fuse_layers": (True, ""),
+    "post_fusion_schema": ("l2l", ""), "subtoken_pooling": ("mean", ""), "words_splitter_type": ("spacy", ""),
+    "precomputed_prompts_mode": (True, ""), "model_type": ("gliner_streaming_span", ""), "encoder_config": (None, ""),
+    "class_token_index": (3, ""), "hidden_size": (14, "shape"), "max_width": (0, ""), "num_rnn_layers": (3, "lacks"),
+    "ent_token": ("<<MARK>>", "class_token_index"), "sep_token": ("", "separator"), "max_len": (0, ""),
 }  # fmt: skip
+CHANGED = {"max_width": 1, "max_len": 3, "embed_ent_token": True, "sep_token": "|"}
+UNCHANGED = {"vocab_size": 7, "model_name": "another", "max_types": 1, "dropout": 0.9}
 
 
-@pytest.mark.parametrize(("key", "value"), OTHERS.items(), ids=OTHERS)
-def test_another_kind_of_gliner_is_refused_by_its_key(key: str, value: Any, tmp_path: Path):
-    folder = gliner_folders.write(tmp_path / "other", "bert")
-    path = folder / "gliner_config.json"
+def changed(folder: Path, key: str, value: Any) -> Path:
+    """A folder whose gliner_config.json has another value."""
+    path = gliner_folders.write(folder, "bert") / "gliner_config.json"
     path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | {key: value}), encoding="utf-8")
-    named = {"hidden_size": "shape", "num_rnn_layers": "l1|lacks", "ent_token": "marker"}
-    with pytest.raises(LoadError, match=named.get(key, key)):
-        encoder.load(folder, device="cpu")
+    return folder
+
+
+@pytest.mark.parametrize(("key", "value"), REFUSED.items(), ids=REFUSED)
+def test_another_kind_of_gliner_is_refused_by_its_key(key: str, value: tuple[Any, str], tmp_path: Path):
+    with pytest.raises(LoadError, match=value[1] or key):
+        encoder.load(changed(tmp_path / "other", key, value[0]), device="cpu")
+
+
+def test_every_key_does_what_the_table_says(opened: Callable, tmp_path: Path):
+    rows = {key.name: key.decision for key in keys() if key.file == "gliner_config.json"}
+    assert set(rows) == REFUSED.keys() | CHANGED.keys() | UNCHANGED.keys()
+    assert {name for name, decision in rows.items() if decision == "without effect"} == UNCHANGED.keys()
+    assert {name for name, decision in rows.items() if decision == "followed"} - REFUSED.keys() <= CHANGED.keys()
+    before = scored(opened("bert"), TEXTS[0])[1].logits
+    for key, value in {**CHANGED, **UNCHANGED}.items():
+        found = scored(encoder.load(changed(tmp_path / key, key, value), device="cpu"), TEXTS[0])[1].logits
+        assert torch.equal(found, before) == (key in UNCHANGED), key
 
 
 def test_a_pickle_or_a_folder_without_a_tokenizer_is_refused(tmp_path: Path):
