@@ -16,7 +16,7 @@ import pandas as pd
 import torch
 
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.inputs.label_prompt import LabelPrompt
 from encoder.model.entity_head import EntityHead
 from encoder.trace.trace import Trace
@@ -106,7 +106,7 @@ def _read(model: TextEncoder) -> tuple[EntityHead, LabelPrompt]:
 
 
 def with_labels(model: TextEncoder, labels: Sequence[str], text: str) -> str:
-    """The text that the model reads: the labels, then the text, cut where the checkpoint says (384 words).
+    """The input of the model: the labels, then the text, cut where the checkpoint says (384 words).
 
     Raises EncoderError for a model without such a head, and TextError for no label, an empty one, or one given twice.
     """
@@ -117,12 +117,13 @@ def with_labels(model: TextEncoder, labels: Sequence[str], text: str) -> str:
 def span_scores(model: TextEncoder, trace: Trace) -> SpanScores:
     """The scores of a trace of a text with its labels (`with_labels`).
 
-    Raises EncoderError for a model without such a head, and for a trace without labels or without their separator.
+    Of a trace that was cut, only the words in it have spans. Raises EncoderError for a model without such a head, for a
+    trace without labels, and for a word without a token.
     """
     (head, prompt), source = _read(model), trace.source
     labels = () if source is None else prompt.labels(source.text)
     if source is not None and source.pair is not None:
-        raise EncoderError("GLiNER reads one text: leave the second sentence out.")
+        raise EncoderError("GLiNER accepts one text: leave the second sentence out.")
     if source is None or not labels:
         raise EncoderError(
             "This text has no labels: trace classify.with_labels(model, ['person', 'place'], text), type them on the "
@@ -133,8 +134,8 @@ def span_scores(model: TextEncoder, trace: Trace) -> SpanScores:
         raise EncoderError(
             f"The labels fill the {trace.n_real:,} tokens that {model.name} accepts: specify fewer or shorter labels."
         )
-    end = prompt.end(source.text)
-    words, start = _words(trace, end), len(source.text) - len(source.text[end:].lstrip())
+    words, after = _words(trace, prompt), source.text[prompt.end(source.text) :]
+    start = len(source.text) - len(after.lstrip())
     spans = head.spans(len(words))
     if not words:
         return SpanScores(source.text, start, labels, (), (), torch.zeros(0, len(labels)))
@@ -145,10 +146,15 @@ def span_scores(model: TextEncoder, trace: Trace) -> SpanScores:
     return SpanScores(source.text, start, labels, words, pairs, logits.float().cpu())
 
 
-def _words(trace: Trace, start: int) -> tuple[Word, ...]:
-    """The words of the text, which begins at the character `start`, each with its tokens."""
+def _words(trace: Trace, prompt: LabelPrompt) -> tuple[Word, ...]:
+    """The words of the text after its labels, each with its tokens.
+
+    Raises EncoderError for a word without a token, such as a zero-width space in BERT: gliner gives it the vector of
+    the next word, and its entities are then in the wrong places.
+    """
     source = trace.source
     assert source is not None
+    start = prompt.end(source.text)
     found: dict[int, Word] = {}
     for place, word in enumerate(source.words):
         first, last = source.offsets[place]
@@ -156,4 +162,9 @@ def _words(trace: Trace, start: int) -> tuple[Word, ...]:
             continue
         before = found.get(word, Word((), first, last))
         found[word] = Word((*before.positions, place), before.start, last)
+    typed = [one for one in prompt.words(source.text) if one[0] >= start]
+    if len(found) < len(typed) and not source.cut:
+        starts = [word.start for word in found.values()]
+        missing = next(source.text[a:b] for a, b in typed if not any(a <= one < b for one in starts))
+        raise EncoderError(f"The tokenizer has no token for {quoted(missing)}: leave it out.")
     return tuple(found.values())

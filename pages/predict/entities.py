@@ -47,7 +47,10 @@ def show(view: View) -> None:
         labelled = _labelled(view)
         edited.mark(labelled)
         found = labelled.derived("span scores", lambda trace: classify.span_scores(labelled.loaded, trace))
-        _draw(labelled, found, threshold)
+        prompt = view.loaded.tokenizer.label_prompt
+        n_words = len(prompt.words(view.text[prompt.end(view.text) :]))
+        cut = f"Used: the first {len(found.words):,} of {n_words:,} words." if len(found.words) < n_words else ""
+        _draw(labelled, found, threshold, cut)
 
 
 def _labelled(view: View) -> View:
@@ -57,7 +60,8 @@ def _labelled(view: View) -> View:
     return edited.applied(replace(view, run=view.run.but(text=text, pair=None, window=None, stride=None)))
 
 
-def _draw(view: View, found: SpanScores, threshold: float) -> None:
+def _draw(view: View, found: SpanScores, threshold: float, cut: str) -> None:
+    """cut: what of a long sentence is used, "" for all."""
     entities = classify.entities(view.loaded, view.trace, threshold=threshold)
     st.markdown(_said(found, entities, threshold))
     class_head.underline(found.text, entities, found.labels, found.start)
@@ -66,8 +70,8 @@ def _draw(view: View, found: SpanScores, threshold: float) -> None:
         button(label, "grid_view", "entities:heads", partial(_open, found.text), type="tertiary")
     before = plain(found.text[: found.start].strip())
     st.caption(
-        f"The labels are part of the text that the model reads: {before} come first, so tokens of the sentence and of "
-        "the labels attend to each other."
+        f"The labels are part of the input: {before} come first, so tokens of the sentence and of "
+        f"the labels attend to each other. {cut}"
     )
     table = found.table(threshold).drop(columns=["start", "end"])
     st.markdown(f"All {len(table):,} spans, the largest score first")

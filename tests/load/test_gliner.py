@@ -118,6 +118,10 @@ def test_what_is_missing_is_said(opened: Callable, checkpoint: Callable):
         classify.span_scores(model, model.trace(TEXTS[0]))
     with pytest.raises(EncoderError, match="GLiNER"):
         classify.with_labels(other, LABELS, TEXTS[0])
+    with pytest.raises(EncoderError, match="no token for"):
+        scored(opened("bert"), "Ada \u200b lived")
+    with pytest.raises(EncoderError, match="second sentence"):
+        classify.span_scores(model, model.trace(classify.with_labels(model, LABELS, TEXTS[0]), TEXTS[1]))
     many = classify.with_labels(model, [f"person {number}" for number in range(60)], TEXTS[0])
     with pytest.raises(EncoderError, match="fewer"):
         classify.span_scores(model, model.trace(many))
