@@ -9,9 +9,9 @@ again, next to any encoder of its width. `sparse` has SPLADE's words of a text, 
 """
 
 from encoder.classify.class_heads import head_from_bytes, head_to_bytes, with_head
+from encoder.classify.entity import Entity
 from encoder.classify.label_spans import SpanScores, span_scores, with_labels
 from encoder.classify.predicted import (
-    Entity,
     Prediction,
     TokenTag,
     class_place,

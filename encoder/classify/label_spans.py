@@ -1,7 +1,7 @@
 """GLiNER: a score for every span of words and every label that you type (Zaratiana et al. 2024).
 
     trace = model.trace(with_labels(model, ["person", "place"], "Ada lived in London."))
-    span_scores(model, trace).flat(0.5)
+    span_scores(model, trace).entities(0.5)
 
 The labels are the first tokens of the trace. A score is the sigmoid of a logit, so those of a span need not sum to 1.
 
@@ -15,6 +15,7 @@ from functools import cached_property
 import pandas as pd
 import torch
 
+from encoder.classify.entity import Entity
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, quoted
 from encoder.inputs.label_prompt import LabelPrompt
@@ -59,11 +60,19 @@ class SpanScores:
         first, last = self.spans[span]
         return self.words[first].start, self.words[last].end
 
-    def flat(self, threshold: float = THRESHOLD) -> list[tuple[int, int]]:
-        """(span, label) of the entities, in the order of the text.
-
-        From the largest score above the threshold on, each span that shares no word with one before it.
+    def entities(self, threshold: float = THRESHOLD) -> tuple[Entity, ...]:
+        """The entities, in the order of the text: from the largest score above the threshold on, each span that shares
+        no word with one before it. Raises EncoderError for a threshold that is not a score.
         """
+        found = []
+        for span, label in self._chosen(threshold):
+            first, last = self.spans[span]
+            positions = tuple(place for word in self.words[first : last + 1] for place in word.positions)
+            found.append(Entity(self.labels[label], positions, *self.of(span), 0, float(self.scores[span, label])))
+        return tuple(found)
+
+    def _chosen(self, threshold: float) -> list[tuple[int, int]]:
+        """(span, label) of the entities."""
         if not 0.0 <= threshold <= 1.0:
             raise EncoderError(f"threshold={threshold} is not a score: choose 0 to 1.")
         candidates = (self.scores > threshold).nonzero().tolist()
@@ -79,18 +88,18 @@ class SpanScores:
 
     def table(self, threshold: float = THRESHOLD) -> pd.DataFrame:
         """A row for each span, the largest score first: its characters in the text without labels, its words, its best
-        label and the score of that, whether it is an entity (`flat`), and its score for each label.
+        label and the score of that, whether it is an entity (`entities`), and its score for each label.
         """
         places = [self.of(span) for span in range(len(self.spans))]
         best = self.scores.max(dim=1) if len(self.spans) else None
-        entities = {span for span, _ in self.flat(threshold)}
+        chosen = {span for span, _ in self._chosen(threshold)}
         columns = {
             "start": [start - self.start for start, _ in places],
             "end": [end - self.start for _, end in places],
             "span": [self.text[start:end] for start, end in places],
             "label": [] if best is None else [self.labels[place] for place in best.indices.tolist()],
             "score": [] if best is None else best.values.tolist(),
-            "entity": [span in entities for span in range(len(self.spans))],
+            "entity": [span in chosen for span in range(len(self.spans))],
         }
         columns |= {f"score of {label}": self.scores[:, place].tolist() for place, label in enumerate(self.labels)}
         return pd.DataFrame(columns).sort_values("score", ascending=False, kind="stable", ignore_index=True)

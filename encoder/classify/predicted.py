@@ -10,7 +10,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from encoder.classify.label_spans import THRESHOLD, SpanScores, span_scores
+from encoder.classify.entity import Entity
+from encoder.classify.label_spans import THRESHOLD, span_scores
 from encoder.encoders.named import NamedEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, quoted
@@ -59,20 +60,6 @@ class TokenTag:
 
     position: int
     label: str
-    probability: float
-
-
-@dataclass(frozen=True)
-class Entity:
-    """Words with one label. positions: of their tokens; start, end: characters of the text (side 0) or of its pair (1);
-    probability: the lowest of its words; of GLiNER, the score of the span.
-    """
-
-    label: str
-    positions: tuple[int, ...]
-    start: int
-    end: int
-    side: int
     probability: float
 
 
@@ -140,7 +127,7 @@ def entities(model: NamedEncoder, trace: Trace, *, threshold: float = THRESHOLD)
     Words tagged O are left out. threshold: of GLiNER (`span_scores`), the score above which a span is an entity.
     """
     if isinstance(model, TextEncoder) and model.entity_head is not None:
-        return _of_spans(span_scores(model, trace), threshold)
+        return span_scores(model, trace).entities(threshold)
     found: list[Entity] = []
     joins = False  # whether the word before belongs to the last entity
     for word in _words(trace, tags(model, trace)):
@@ -157,17 +144,6 @@ def entities(model: NamedEncoder, trace: Trace, *, threshold: float = THRESHOLD)
             word = replace(last, positions=last.positions + word.positions, end=word.end, probability=least)
         found.append(word)
         joins = prefixed
-    return tuple(found)
-
-
-def _of_spans(scored: SpanScores, threshold: float) -> tuple[Entity, ...]:
-    """The spans that GLiNER labels; they share no word."""
-    found = []
-    for span, label in scored.flat(threshold):
-        first, last = scored.spans[span]
-        positions = tuple(place for word in scored.words[first : last + 1] for place in word.positions)
-        score = float(scored.scores[span, label])
-        found.append(Entity(scored.labels[label], positions, *scored.of(span), 0, score))
     return tuple(found)
 
 

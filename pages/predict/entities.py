@@ -62,7 +62,7 @@ def _labelled(view: View) -> View:
 
 def _draw(view: View, found: SpanScores, threshold: float, cut: str) -> None:
     """cut: what of a long sentence is used, "" for all."""
-    entities = classify.entities(view.loaded, view.trace, threshold=threshold)
+    entities = found.entities(threshold)
     st.markdown(_said(found, entities, threshold))
     class_head.underline(found.text, entities, found.labels, found.start)
     if links.exists("heads"):

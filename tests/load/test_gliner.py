@@ -49,15 +49,11 @@ def test_every_score_equals_that_of_gliner(kind: str, opened: Callable):
         expected = torch.tensor(theirs["logits"])
         assert torch.allclose(found.logits, expected, atol=1e-4, rtol=1e-5)
         assert torch.allclose(found.scores, expected.sigmoid(), atol=1e-5, rtol=0)
-        for at, entities in theirs["entities"].items():
-            flat = [
-                (*found.of(span), found.labels[label], float(found.scores[span, label]))
-                for span, label in found.flat(float(at))
-            ]
-            assert [(a - found.start, b - found.start, label) for a, b, label, _ in flat] == [
-                tuple(one[:3]) for one in entities
-            ]
-            assert [one[3] for one in flat] == pytest.approx([one[3] for one in entities], abs=1e-5)
+        for at, expected_entities in theirs["entities"].items():
+            ours = [(one.start - found.start, one.end - found.start, one.label) for one in found.entities(float(at))]
+            assert ours == [tuple(one[:3]) for one in expected_entities]
+            scores = [one.probability for one in found.entities(float(at))]
+            assert scores == pytest.approx([one[3] for one in expected_entities], abs=1e-5)
         assert len(theirs["entities"]["0.8"]) > 0
 
 
@@ -65,9 +61,7 @@ def test_entities_and_the_table(opened: Callable, tmp_path: Path):
     model = opened("deberta-v2")
     trace, found = scored(model, TEXTS[1])
     named = classify.entities(model, trace, threshold=0.3)
-    assert [(one.label, one.start, one.end) for one in named] == [
-        (found.labels[label], *found.of(span)) for span, label in found.flat(0.3)
-    ]
+    assert named == found.entities(0.3)
     for one in named:
         assert "".join(trace.labels[place] for place in one.positions).strip("␣")[:1] == found.text[one.start]
     table = found.table()
@@ -86,7 +80,7 @@ def test_padding_and_a_text_without_words_change_nothing(opened: Callable):
     expected = classify.span_scores(model, alone).logits
     assert torch.allclose(classify.span_scores(model, padded).logits, expected, atol=1e-5)
     empty = classify.span_scores(model, model.trace(classify.with_labels(model, ["person"], "")))
-    assert (empty.spans, empty.flat(), len(empty.table())) == ((), [], 0)
+    assert (empty.spans, empty.entities(), len(empty.table())) == ((), (), 0)
 
 
 def test_the_words_of_a_text_and_its_labels():
@@ -126,7 +120,7 @@ def test_what_is_missing_is_said(opened: Callable, checkpoint: Callable):
     with pytest.raises(EncoderError, match="fewer"):
         classify.span_scores(model, model.trace(many))
     with pytest.raises(EncoderError, match="0 to 1"):
-        scored(model, TEXTS[0])[1].flat(2.0)
+        scored(model, TEXTS[0])[1].entities(2.0)
 
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
