@@ -44,19 +44,29 @@ def show(view: View) -> None:
     if view.pair:
         st.caption("GLiNER uses one sentence: the second one is left out here.")
     with errors_said(st.info, icon=":material/edit:"):
-        labelled = _labelled(view)
+        sentence = _sentence(view)
+        labelled = _labelled(view, sentence)
         edited.mark(labelled)
         found = labelled.derived("span scores", lambda trace: classify.span_scores(labelled.loaded, trace))
         prompt = view.loaded.tokenizer.label_prompt
-        n_words = len(prompt.words(view.text[prompt.end(view.text) :]))
+        n_words = len(prompt.words(sentence[prompt.end(sentence) :]))
         cut = f"Used: the first {len(found.words):,} of {n_words:,} words." if len(found.words) < n_words else ""
         _draw(labelled, found, threshold, cut)
 
 
-def _labelled(view: View) -> View:
-    """The view of the same sentence after its labels, with the edits of the recipe."""
+def _sentence(view: View) -> str:
+    """The text, or the part of it in the sliding window."""
+    source = view.trace.source
+    if view.run.of_text.window is None or source is None:
+        return view.text
+    places = [place for place, special in zip(source.offsets, source.special, strict=True) if not special]
+    return view.text[places[0][0] : places[-1][1]] if places else ""
+
+
+def _labelled(view: View, sentence: str) -> View:
+    """The view of a sentence after its labels, with the edits of the recipe."""
     labels = names(str(state.newest(EntityParams.labels)))
-    text = classify.with_labels(view.loaded, labels, view.text)
+    text = classify.with_labels(view.loaded, labels, sentence)
     return edited.applied(replace(view, run=view.run.but(text=text, pair=None, window=None, stride=None)))
 
 

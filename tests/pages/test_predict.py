@@ -230,6 +230,10 @@ def test_entities_of_typed_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     app.button(key="entities:heads").click().run()
     assert_well(app)
     assert app.text_area(key="view:text").value == expected.text
+    long = " ".join(f"word{number}" for number in range(60))
+    app = visit("predict", **{**address, "text": long, "long": "windows", "window": "1"})
+    assert_well(app)
+    assert " words." in written(app), "the labels take tokens of the window"
     app = visit("predict", **{**address, "labels": " , "})
     assert "specify a name" in noted(app, "edit")
     assert not app.exception
