@@ -86,7 +86,7 @@ def _load_checkpoint(
     if is_gliner(folder):
         if trial:
             try_tokenizer(folder)
-        return load_gliner(folder.resolve().name, folder, weights(folder), device, dtype)
+        return load_gliner(folder, weights, device, dtype)
     if has_adapter(folder) and not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
         refuse_alone(folder)
     steps, name = read_steps(folder), folder.resolve().name

@@ -4,6 +4,7 @@ gliner_config.json has the head's sizes, and the encoder's config.json under enc
 weights of both. Read as the package gliner 0.2 reads a model of one encoder with span_mode markerV0.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,9 @@ def is_gliner(folder: Path) -> bool:
     return (folder / FILE).is_file()
 
 
-def load_gliner(name: str, folder: Path, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> TextEncoder:
+def load_gliner(
+    folder: Path, weights: Callable[[Path], WeightFiles], device: torch.device, dtype: torch.dtype
+) -> TextEncoder:
     """The encoder with its head. Raises LoadError for a kind of GLiNER that is not read, and for files that differ."""
     fields = Fields.of(FILE, read_json(folder / FILE))
     for key, (value, why) in ONLY.items():
@@ -73,6 +76,12 @@ def load_gliner(name: str, folder: Path, files: WeightFiles, device: torch.devic
         raise LoadError(f"{folder.name} has no encoder_config in {FILE}, so its encoder is not known: {SAVE_AGAIN}.")
     about = Fields({"model_type": "deberta-v2", **own, "architectures": None})
     family = family_of(about)
+    if not (folder / "tokenizer_config.json").is_file():
+        raise LoadError(
+            f"{folder.name} has no tokenizer, and gliner downloads that of {quoted(fields.get('model_name'))}: "
+            f"{SAVE_AGAIN}."
+        )
+    files = weights(folder)  # last, since what is missing comes with safetensors
     read = read_checkpoint(files.beneath(ENCODER), about, family, device, dtype, writes=False)
     config = read.encoder.config
     if not config.takes_text or config.causal:
@@ -82,7 +91,7 @@ def load_gliner(name: str, folder: Path, files: WeightFiles, device: torch.devic
     fill_strictly(parts, files.starting_with(tuple(MODULES)), device, dtype)
     head.eval()
     return TextEncoder(
-        name=name,
+        name=folder.resolve().name,
         encoder=read.encoder,
         tokenizer=tokenizer,
         entity_head=head,
@@ -92,11 +101,6 @@ def load_gliner(name: str, folder: Path, files: WeightFiles, device: torch.devic
 
 def _tokenizer(folder: Path, fields: Fields, n_tokens: int) -> tuple[Tokenizer, tuple[str, ...]]:
     """The tokenizer, which splits texts as gliner does. Raises LoadError where it lacks the marker of labels."""
-    if not (folder / "tokenizer_config.json").is_file():
-        raise LoadError(
-            f"{folder.name} has no tokenizer, and gliner downloads that of {quoted(fields.get('model_name'))}: "
-            f"{SAVE_AGAIN}."
-        )
     try:
         prompt = LabelPrompt(
             fields.get("ent_token", "<<ENT>>"),
