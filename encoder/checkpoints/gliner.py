@@ -51,6 +51,8 @@ ONLY: dict[str, tuple[Any, str]] = {
 }
 #: The largest max_len.
 MOST_WORDS = 1_000_000
+#: The longest text where neither encoder nor tokenizer has a limit.
+MOST_TOKENS = 4_096
 SAVE_AGAIN = (
     "open it with gliner, model = GLiNER.from_pretrained(name), and write it by "
     "model.save_pretrained(folder, safe_serialization=True)"
@@ -81,6 +83,7 @@ def load_gliner(
             f"{folder.name} has no tokenizer, and gliner downloads that of {quoted(fields.get('model_name'))}: "
             f"{SAVE_AGAIN}."
         )
+    about = _of_any_length(about, folder)
     files = weights(folder)  # last, since what is missing comes with safetensors
     read = read_checkpoint(files.beneath(ENCODER), about, family, device, dtype, writes=False)
     config = read.encoder.config
@@ -97,6 +100,20 @@ def load_gliner(
         entity_head=head,
         notes=(*read.notes, *notes, *_left_out(files)),
     )
+
+
+def _of_any_length(about: Fields, folder: Path) -> Fields:
+    """The encoder's config.json for texts as long as gliner's tokenizer leaves them.
+
+    DeBERTa without a table of positions has no longest text: max_position_embeddings is its farthest distance only.
+    """
+    if about["model_type"] != "deberta-v2" or about.flag("position_biased_input", True):
+        return about
+    farthest = about.integer("max_relative_positions", -1)
+    farthest = about.integer("max_position_embeddings") if farthest < 1 else farthest
+    said = read_json(folder / "tokenizer_config.json").get("model_max_length")
+    longest = said if isinstance(said, int) and 1 <= said <= MOST_TOKENS else MOST_TOKENS
+    return Fields({**about, "max_relative_positions": farthest, "max_position_embeddings": longest})
 
 
 def _tokenizer(folder: Path, fields: Fields, n_tokens: int) -> tuple[Tokenizer, tuple[str, ...]]:
