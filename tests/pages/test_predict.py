@@ -230,8 +230,9 @@ def test_entities_of_typed_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     app.button(key="entities:heads").click().run()
     assert_well(app)
     assert app.text_area(key="view:text").value == expected.text
+    gliner_folders.write(tmp_path / "short", "modernbert")
     long = " ".join(f"word{number}" for number in range(60))
-    app = visit("predict", **{**address, "text": long, "long": "windows", "window": "1"})
+    app = visit("predict", **{**address, "source": "short", "text": long, "long": "windows", "window": "1"})
     assert_well(app)
     assert " words." in written(app), "the labels take tokens of the window"
     app = visit("predict", **{**address, "labels": " , "})
