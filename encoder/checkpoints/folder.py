@@ -13,6 +13,7 @@ from encoder.checkpoints.checkpoint import read_checkpoint
 from encoder.checkpoints.families import FAMILIES, JOINTS, PAGES, Fields, family_of
 from encoder.checkpoints.families.timm import as_vit, is_timm
 from encoder.checkpoints.generation import with_writer
+from encoder.checkpoints.gliner import is_gliner, load_gliner
 from encoder.checkpoints.joint import image_encoder, is_open_clip, load_joint, load_open_clip, text_encoder
 from encoder.checkpoints.lora import has_adapter, refuse_alone, with_adapter
 from encoder.checkpoints.maps import load_maps
@@ -82,6 +83,10 @@ def _origin(folder: Path) -> dict[str, Any]:
 def _load_checkpoint(
     folder: Path, device: torch.device, dtype: torch.dtype, trial: bool, weights: Callable[[Path], WeightFiles]
 ) -> Any:
+    if is_gliner(folder):
+        if trial:
+            try_tokenizer(folder)
+        return load_gliner(folder, weights, device, dtype)
     if has_adapter(folder) and not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
         refuse_alone(folder)
     steps, name = read_steps(folder), folder.resolve().name

@@ -28,9 +28,11 @@ from encoder.encoders.seq2seq import Decoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import ConfigError, EncoderError, LoadError, quoted
 from encoder.inputs.json_file import parse_json, read_json
+from encoder.inputs.label_prompt import LabelPrompt
 from encoder.model.checks import check_whole
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.config import EncoderConfig
+from encoder.model.entity_head import EntityHead, EntityHeadConfig
 from encoder.model.mlm import MLMHead, MLMHeadConfig
 from encoder.model.pooling import LateConfig, SparseConfig, parts_of
 from encoder.model.steps import LayerMix, LayerMixConfig, settings_of
@@ -54,10 +56,13 @@ HEADS: dict[str, tuple[type, Callable[[EncoderConfig, Any], nn.Module]]] = {
     "vector_head": (VectorHeadConfig, lambda config, own: VectorHead(config.d_model, own)),
     "mlm_head": (MLMHeadConfig, MLMHead),
     "span_head": (ClassifierConfig, lambda config, own: Classifier(config.d_model, own)),
+    "entity_head": (EntityHeadConfig, lambda config, own: EntityHead(config.d_model, own)),
     "mix": (LayerMixConfig, lambda config, own: LayerMix(own)),
 }
 #: Fields of TextEncoder with several steps.
 SEVERAL = ("dense", "token_dense")
+#: Fields of TextFields that are the tokenizer's.
+OF_TOKENIZER = ("fill_to", "label_prompt")
 #: The tokenizer of a decoder whose vocabulary is not that of the input.
 DECODER_TOKENIZER = "decoder_tokenizer.json"
 TOKENS = "embedding.tokens.weight"
@@ -72,7 +77,7 @@ DISK_TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": to
 
 @dataclass(frozen=True)
 class TextFields:
-    """What config.json says of a TextEncoder besides its modules: its fields of these names; fill_to: of its tokenizer.
+    """What config.json says of a TextEncoder besides its modules: its fields of these names; those of OF_TOKENIZER.
 
     Raises ConfigError for values that do not fit.
     """
@@ -88,6 +93,7 @@ class TextFields:
     sparse: SparseConfig | None = None
     late: LateConfig | None = None
     fill_to: int | None = None
+    label_prompt: LabelPrompt | None = None
 
     def __post_init__(self) -> None:
         parts_of(self.pooling)
@@ -100,8 +106,9 @@ class TextFields:
     @classmethod
     def of(cls, model: TextEncoder) -> TextFields:
         """Those of a model."""
-        own = {one.name: getattr(model, one.name) for one in dataclasses.fields(cls) if one.name != "fill_to"}
-        return cls(**own | {"prompts": dict(model.prompts)}, fill_to=model.tokenizer.fill_to)
+        owners = {one.name: model.tokenizer if one.name in OF_TOKENIZER else model for one in dataclasses.fields(cls)}
+        own: dict[str, Any] = {name: getattr(owner, name) for name, owner in owners.items()}
+        return cls(**own | {"prompts": dict(model.prompts)})
 
 
 def save(

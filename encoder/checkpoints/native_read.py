@@ -12,6 +12,7 @@ from encoder.checkpoints.native import (
     DECODER_TOKENIZER,
     FORMAT,
     HEADS,
+    OF_TOKENIZER,
     SEVERAL,
     TOKENS,
     Savable,
@@ -141,10 +142,11 @@ def _of_text(folder: Path, fields: dict[str, Any], config: EncoderConfig) -> dic
     """The tokenizer and the settings of a TextEncoder."""
     known = {one.name: fields[one.name] for one in dataclasses.fields(TextFields) if one.name in fields}
     found: TextFields = from_fields(TextFields, known)
-    settings = {name: value for name, value in vars(found).items() if name != "fill_to"}
+    settings = {name: value for name, value in vars(found).items() if name not in OF_TOKENIZER}
     if found.fill_to is not None and found.fill_to > config.max_tokens:
         raise LoadError(f"config.json has fill_to={found.fill_to}, more than the {config.max_tokens} tokens of a text.")
-    return settings | {"tokenizer": Tokenizer.from_file(folder / "tokenizer.json").filled_to(found.fill_to)}
+    tokenizer = Tokenizer.from_file(folder / "tokenizer.json").filled_to(found.fill_to)
+    return settings | {"tokenizer": tokenizer.word_by_word(found.label_prompt)}
 
 
 def _pixels(fields: dict[str, Any], channels: int) -> Preparation:

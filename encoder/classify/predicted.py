@@ -10,7 +10,10 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from encoder.classify.entity import Entity
+from encoder.classify.label_spans import THRESHOLD, span_scores
 from encoder.encoders.named import NamedEncoder
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, quoted
 from encoder.model.classifier import Classifier, Kind
 from encoder.model.shown import Shown
@@ -57,20 +60,6 @@ class TokenTag:
 
     position: int
     label: str
-    probability: float
-
-
-@dataclass(frozen=True)
-class Entity:
-    """Words with one label. positions: of their tokens; start, end: characters of the text (side 0) or of its pair (1);
-    probability: the lowest of its words.
-    """
-
-    label: str
-    positions: tuple[int, ...]
-    start: int
-    end: int
-    side: int
     probability: float
 
 
@@ -131,12 +120,14 @@ def tags(model: NamedEncoder, trace: Trace) -> tuple[TokenTag, ...]:
     )
 
 
-def entities(model: NamedEncoder, trace: Trace) -> tuple[Entity, ...]:
+def entities(model: NamedEncoder, trace: Trace, *, threshold: float = THRESHOLD) -> tuple[Entity, ...]:
     """The labelled words of a text, in its order. The label of a word is that of its first token.
 
     Tags with prefixes (B- I- E- S-, or B- I- L- U-) join words to one entity; a label without prefix is a word's own.
-    Words tagged O are left out.
+    Words tagged O are left out. threshold: of GLiNER (`span_scores`), the score above which a span is an entity.
     """
+    if isinstance(model, TextEncoder) and model.entity_head is not None:
+        return span_scores(model, trace).entities(threshold)
     found: list[Entity] = []
     joins = False  # whether the word before belongs to the last entity
     for word in _words(trace, tags(model, trace)):

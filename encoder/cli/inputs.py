@@ -206,14 +206,18 @@ class Input:
 def traces(options: argparse.Namespace, request: tuple[str, ...] = ()) -> Iterator[Input]:
     """Every input: texts, then files. A model of images or sounds takes files only.
 
-    The options pair and pad_to, where a command has them, are those of `TextEncoder.trace`; request: of `trace`.
+    The options pair and pad_to, where a command has them, are those of `TextEncoder.trace`, and labels come before each
+    text (`classify.with_labels`); request: of `trace`.
     """
+    from encoder.classify import with_labels
     from encoder.encoders.signal import SignalEncoder
     from encoder.encoders.text import of_text
 
+    labels = getattr(options, "labels", None)
     if options.run is not None:
         model = options.run.model.open()
-        yield Input(0, model, options.run.trace(model, request=request), True, options)
+        run = options.run.but(text=with_labels(model, labels, options.run.text)) if labels else options.run
+        yield Input(0, model, run.trace(model, request=request), True, options)
         return
     models = towers(options)
     if models[0].takes in ("maps", "cross"):
@@ -229,5 +233,6 @@ def traces(options: argparse.Namespace, request: tuple[str, ...] = ()) -> Iterat
             found = model.trace(model.open(Path(one)), request=request)
         else:
             encoder = of_text(model, "leave --pair and --pad-to out.")
-            found = encoder.trace(str(one), pair, pad_to=pad_to, request=request)
+            text = with_labels(encoder, labels, str(one)) if labels else str(one)
+            found = encoder.trace(text, pair, pad_to=pad_to, request=request)
         yield Input(number, model, found, len(given) == 1, options)

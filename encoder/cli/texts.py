@@ -133,6 +133,8 @@ def why(options: argparse.Namespace) -> Iterator[Result]:
 def classified(item: inputs.Input) -> Result:
     """The classes of an input, the labels of its tokens, or the words at its masks."""
     model, trace = item.model, item.trace
+    if isinstance(model, TextEncoder) and model.entity_head is not None:
+        return _spans(item, classify.span_scores(model, trace))
     if model.classifier is None and isinstance(model, TextEncoder) and model.mlm_head is not None:
         most = min(LIKELIEST, model.config.vocab_size)
         table = pd.DataFrame(
@@ -166,6 +168,21 @@ def classified(item: inputs.Input) -> Result:
         name=f"{len(table)} rows of {model.name}",
         facts=item.facts(),
         shown=lambda: order.head(2 * LIKELIEST),
+    )
+
+
+def _spans(item: inputs.Input, found: classify.SpanScores) -> Result:
+    """A row for each span of words: the scores of the labels, and whether it is an entity."""
+    table = found.table(item.options.threshold)
+    rows = table.index[:PRINTED]
+    names = [f"score of {label}" for label in found.labels]
+    return Result(
+        lambda: [table],
+        lambda: {"scores": found.scores.numpy(), "spans": np.array(found.spans), "labels": np.array(found.labels)},
+        lambda: still.matrix("score", table[names].to_numpy()[rows], table["span"][rows].tolist(), list(found.labels)),
+        name=f"{len(table)} spans of {item.model.name}",
+        facts=item.facts(labels=", ".join(found.labels)),
+        shown=lambda: table.sort_values("entity", ascending=False, kind="stable").head(2 * LIKELIEST),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from encoder.inputs.label_prompt import names
 from encoder.measure.head_definitions import BY_NAME
 
 FORMATS = ("csv", "parquet", "json", "jsonl", "npz", "html", "png", "svg")
@@ -44,13 +45,13 @@ def heads(text: str) -> list[tuple[int, int]]:
 
 
 def share(text: str) -> float:
-    """A weight."""
+    """A weight or a score."""
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a weight: specify a number from 0 to 1")
+        raise argparse.ArgumentTypeError(f"{text!r}: specify a number from 0 to 1")
     return value
 
 
@@ -66,5 +67,5 @@ def rooms(text: str) -> str:
 #: Types by name; `whole` has limits of its own in each option.
 TYPES: dict[str, Callable[[str], object]] = {
     "path": Path, "int": int, "float": float, "words": str.split, "numbers": numbers, "heads": heads, "share": share,
-    "rooms": rooms,
+    "names": names, "rooms": rooms,
 }  # fmt: skip

@@ -20,6 +20,7 @@ from encoder.model.classifier import Classifier
 from encoder.model.config import EncoderConfig
 from encoder.model.device import explain_out_of_memory, pick_dtype
 from encoder.model.encoder import Encoder
+from encoder.model.entity_head import EntityHead
 from encoder.model.mlm import MaskedPrediction, MLMHead
 from encoder.model.overview import Receiver
 from encoder.model.pooling import LateConfig, SparseConfig, parts_of, pool
@@ -71,6 +72,8 @@ class TextEncoder(NamedEncoder):
     pools_prompt: bool = field(default=True, kw_only=True)
     #: The start and end of an answer, where the checkpoint has this head.
     span_head: Classifier | None = field(default=None, kw_only=True)
+    #: GLiNER's scores of spans for labels in words (encoder.classify.span_scores).
+    entity_head: EntityHead | None = field(default=None, kw_only=True)
     #: SPLADE's vector (encoder.classify.sparse_vector).
     sparse: SparseConfig | None = field(default=None, kw_only=True)
     #: ColBERT's vectors (encoder.similarity.late_interaction).
@@ -100,11 +103,12 @@ class TextEncoder(NamedEncoder):
 
     @property
     def heads(self) -> dict[str, nn.Module]:
-        """As of every encoder, with `mlm_head`, `span_head`, `mix`, `dense` and `token_dense`; not those of `sides`."""
+        """As of every encoder, with those of its fields here; not those of `sides`."""
         found = super().heads
         for name, several in (("dense", self.dense), ("token_dense", self.token_dense)):
             found |= {f"{name}.{index}": dense for index, dense in enumerate(several)}
-        single = {"mlm_head": self.mlm_head, "span_head": self.span_head, "mix": self.mix}
+        names = ("mlm_head", "span_head", "entity_head", "mix")
+        single: dict[str, nn.Module | None] = {name: getattr(self, name) for name in names}
         return found | {name: head for name, head in single.items() if head is not None}
 
     # --- tokens -------------------------------------------------------------------------------------------------------

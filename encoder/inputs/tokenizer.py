@@ -15,6 +15,7 @@ from torch import Tensor
 
 from encoder.errors import LoadError, TextError, quoted
 from encoder.inputs.json_file import check_regular, read_special_tokens
+from encoder.inputs.label_prompt import LabelPrompt
 from encoder.inputs.text import Batch, TextWindow, Tokenized, readable
 from encoder.inputs.token_labels import display_label
 from encoder.inputs.tokenizer_bounds import MOST_GROWTH, growth_of, panics_raised
@@ -29,7 +30,8 @@ class Tokenizer:
     fill_to: each text gets padding tokens up to this number, to which every token attends (SigLIP); None: none.
     most_characters: of a text, None: any; a server bounds it, since the library takes several hundred bytes of memory
     for each. segmented: whether the second text of a pair is segment 1, else all is segment 0; cut_side: the end at
-    which a text that is too long is cut, "right" or "left".
+    which a text that is too long is cut, "right" or "left". label_prompt: splits a text into words that are tokenized
+    one by one, None: the text is tokenized as a whole.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class Tokenizer:
         *,
         segmented: bool = True,
         cut_side: str = "right",
+        label_prompt: LabelPrompt | None = None,
     ) -> None:
         backend.no_truncation()
         backend.no_padding()
@@ -49,7 +52,7 @@ class Tokenizer:
         self.pad_token = self._first_known("pad_token", "[PAD]", "<pad>") or "[PAD]"
         self.pad_id = backend.token_to_id(self.pad_token)
         self.fill_to, self.most_characters = fill_to, most_characters
-        self.segmented, self.cut_side = segmented, cut_side
+        self.segmented, self.cut_side, self.label_prompt = segmented, cut_side, label_prompt
         self.byte_level = any("ByteLevel" in repr(part) for part in (backend.pre_tokenizer, backend.decoder))
 
     @classmethod
@@ -128,9 +131,13 @@ class Tokenizer:
         """The same tokenizer with `most_characters`."""
         return self._but(most_characters=most_characters)
 
+    def word_by_word(self, prompt: LabelPrompt | None) -> Tokenizer:
+        """The same tokenizer, which tokenizes word by word, as `prompt` splits a text; None: as a whole."""
+        return self._but(label_prompt=prompt)
+
     def _but(self, **changes: Any) -> Tokenizer:
         """The same tokenizer with other settings."""
-        names = ("backend", "special", "fill_to", "most_characters", "segmented", "cut_side")
+        names = ("backend", "special", "fill_to", "most_characters", "segmented", "cut_side", "label_prompt")
         return Tokenizer(**{name: getattr(self, name) for name in names} | changes)
 
     @property
@@ -242,7 +249,7 @@ class Tokenizer:
                 fixed = self._encode(texts[1 - slides])
                 fixed.truncate(n_fixed)
                 parts.insert(1 - slides, fixed)
-            offsets = part.offsets
+            offsets = self._offsets(part, texts[slides])
             first = index * stride
             found.append(
                 TextWindow(
@@ -262,11 +269,22 @@ class Tokenizer:
             )
         try:
             with panics_raised():
-                return self.backend.encode(text, add_special_tokens=False)
+                if self.label_prompt is None:
+                    return self.backend.encode(text, add_special_tokens=False)
+                words = [text[start:end] for start, end in self.label_prompt.words(text)]
+                return self.backend.encode(words, is_pretokenized=True, add_special_tokens=False)
         except Exception as error:  # the library raises bare Exception
             raise TextError(
                 f"The tokenizer cannot split this text ({quoted(str(error))}): change it, or choose another model."
             ) from error
+
+    def _offsets(self, encoding: tokenizers.Encoding, text: str) -> list[tuple[int, int]]:
+        """(start, end) characters of the text for each token. The library counts from the start of a single word."""
+        if self.label_prompt is None:
+            return encoding.offsets
+        words = self.label_prompt.words(text)
+        starts = (words[word][0] for word in encoding.word_ids if word is not None)
+        return [(at + start, at + end) for at, (start, end) in zip(starts, encoding.offsets, strict=True)]
 
     def _n_special(self, n_texts: int) -> int:
         return self.backend.num_special_tokens_to_add(n_texts == 2)
@@ -284,7 +302,11 @@ class Tokenizer:
     def _finish(self, encodings: list[tokenizers.Encoding], texts: list[str], n_full: int) -> Tokenized:
         """Add the special tokens. The library empties `encodings` as it does so."""
         # Read before that: afterwards, byte-level offsets would be one space too far.
-        places = [(which, place) for which, encoding in enumerate(encodings) for place in encoding.offsets]
+        places = [
+            (which, place)
+            for which, encoding in enumerate(encodings)
+            for place in self._offsets(encoding, texts[which])
+        ]
         with panics_raised():
             whole = self.backend.post_process(encodings[0], encodings[1] if len(encodings) == 2 else None, True)
         special = tuple(bool(added) for added in whole.special_tokens_mask)

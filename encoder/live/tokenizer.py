@@ -63,6 +63,8 @@ def described(tokenizer: Tokenizer, name: str) -> dict[str, Any]:
             _check(part, one, name)
     if tokenizer.fill_to is not None:
         raise refusal(name, "texts filled with padding")
+    if tokenizer.label_prompt is not None:
+        raise refusal(name, "texts with labels, which are split word by word")
     if backend.encode_special_tokens:
         raise refusal(name, "special tokens that are split as words")
     before, after = _around(tokenizer, name)

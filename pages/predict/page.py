@@ -11,12 +11,12 @@ from pages.core.inputs import chosen_input, image_input
 from pages.core.stores import model_store
 from pages.core.view import View
 from pages.core.widgets import class_head
-from pages.predict import answer, classes, masked, of_pair, vocabulary, written
+from pages.predict import answer, classes, entities, masked, of_pair, vocabulary, written
 from pages.predict.params import TASKS, Params
 from pages.state import controlled, state
 
 SHOW = {"word": masked.show, "class": classes.show, "caption": of_pair.show, "answer": answer.show,
-        "sparse": vocabulary.show, "output": written.show}  # fmt: skip
+        "entity": entities.show, "sparse": vocabulary.show, "output": written.show}  # fmt: skip
 #: Task -> the inputs of a bundled model that does it. For masked words, `masked` shows the twins.
 BUNDLED = {"class": ("image",), "caption": ("text", "image")}
 CANNOT = {"class": "has no classification head", "caption": "does not compare images with texts"}
@@ -26,6 +26,7 @@ NEEDS = {
     "class": "a class: a classification head (Digits)",
     "caption": "a caption: encoders of images and texts (Digits and captions)",
     "answer": "an answer: a head for its start and end",
+    "entity": "entities of your own labels: GLiNER’s head",
     "sparse": "words of the vocabulary: SPLADE’s head",
     "output": "an output: a decoder (Dates)",
 }
@@ -84,6 +85,7 @@ def tasks_of(view: View) -> list[str]:
         "class": class_head.model_of(view).classifier,
         "caption": model_store.joint(view.model),
         "answer": getattr(view.loaded, "span_head", None),
+        "entity": getattr(view.loaded, "entity_head", None),
         "output": view.loaded.decoder if view.loaded.decoder is not None and view.loaded.decoder.reads else None,
     }
     return [task for task, part in can.items() if part is not None]

@@ -1,9 +1,11 @@
 """The values of the page “Predict” in the address."""
 
+from encoder.classify.label_spans import THRESHOLD
 from encoder.inputs.captions import WORDS, filled
 from pages.state import Param, choice, number, state, string, whole_number
 
-TASKS = {"word": "Masked word", "class": "Class", "caption": "Caption", "answer": "Answer", "sparse": "Vocabulary",
+TASKS = {"word": "Masked word", "class": "Class", "caption": "Caption", "answer": "Answer",
+         "entity": "Entity", "sparse": "Vocabulary",
          "output": "Output"}  # fmt: skip
 LEAST_WORDS, MOST_WORDS = 1, 20
 FIRST_TEMPLATE = "a handwritten {number}"
@@ -21,6 +23,14 @@ class Params:
     task: Param[str] = choice("", ("", *TASKS), url="predict")
     top: Param[int] = whole_number(5, LEAST_WORDS, MOST_WORDS)
     word: Param[int | None] = whole_number(None, url="hidden_word")
+
+
+@state.register
+class EntityParams:
+    """labels: what to look for, with commas between; threshold: a span with a larger score is an entity."""
+
+    labels: Param[str] = string("person, place, date")
+    threshold: Param[float] = number(THRESHOLD, 0.0, 1.0, url="entity_threshold")
 
 
 @state.register

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import encoder
-from encoder import causal
+from encoder import causal, classify
 from encoder.causal import occlusion
 from encoder.inputs import digits
 from encoder.model.mlm import MaskedPrediction
 from pages.core.view import text_words
 from pages.predict import prediction
 from recipes.twins.recipe import TrainingRecipe
+from tests.load import gliner_folders
 from tests.pages.apps import assert_well, noted, numbers, visit, written
 from tests.test_components import unpack
 
@@ -201,6 +203,38 @@ def test_a_model_with_a_decoder_predicts_its_output() -> None:
 
 
 def test_a_link_to_what_the_model_cannot_do_still_opens() -> None:
-    for task in ("word", "class", "caption", "answer", "sparse", "output"):
+    for task in ("word", "class", "caption", "answer", "entity", "sparse", "output"):
         app = visit("predict", predict=task)
         assert not app.exception
+
+
+def test_entities_of_typed_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence with its entities, the labels in the address, and a way to what the tokens attend to."""
+    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
+    model = encoder.load(gliner_folders.write(tmp_path / "gliner", "deberta-v2"), device="cpu")
+    text, labels = gliner_folders.TEXTS[0], "person, date of birth, person"
+    address = {"model": "other", "source": "gliner", "text": text, "labels": labels, "entity_threshold": "0.8"}
+    app = visit("predict", **address)
+    assert_well(app)
+    trace = model.trace(classify.with_labels(model, ["person", "date of birth"], text))
+    expected = classify.span_scores(model, trace)
+    assert len(app.dataframe[0].value) == len(expected.spans)
+    assert app.dataframe[0].value["score of person"].max() == pytest.approx(float(expected.scores[:, 0].max()))
+    found = classify.entities(model, trace, threshold=0.8)
+    assert f"{len(found)} entities" in written(app)
+    sentence = next(one for one in app.get("html") if "enc-entities" in one.proto.body)
+    assert sentence.proto.body.count("<mark") == len(found)
+    assert "SEP" not in sentence.proto.body, "the labels are above the sentence"
+    assert "<<SEP>>" in written(app), "they are part of what the model reads"
+    assert app.query_params["labels"] in (labels, [labels])
+    app.button(key="entities:heads").click().run()
+    assert_well(app)
+    assert app.text_area(key="view:text").value == expected.text
+    gliner_folders.write(tmp_path / "short", "modernbert")
+    long = " ".join(f"word{number}" for number in range(60))
+    app = visit("predict", **{**address, "source": "short", "text": long, "long": "windows", "window": "1"})
+    assert_well(app)
+    assert " words." in written(app), "the labels take tokens of the window"
+    app = visit("predict", **{**address, "labels": " , "})
+    assert "specify a name" in noted(app, "edit")
+    assert not app.exception

@@ -4,6 +4,7 @@ A checkpoint's own head comes first.
 """
 
 import html
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -102,6 +103,21 @@ def _classes(model: TextEncoder, trace: Trace, edited: Trace | None) -> None:
         st.caption(f"And {more:,} more classes.")
 
 
+def underline(text: str, found: Sequence[classify.Entity], labels: Sequence[str], start: int = 0) -> None:
+    """A text from a character on, with its entities underlined. labels: each has a colour of its own."""
+    parts, last = [], start
+    for one in found:
+        shade = SERIES[labels.index(one.label) % len(SERIES)]
+        parts.append(html.escape(text[last : one.start]))
+        parts.append(
+            f'<mark style="border-color: {shade}">{html.escape(text[one.start : one.end])}'
+            f"<small>{html.escape(one.label)} {one.probability:.0%}</small></mark>"
+        )
+        last = one.end
+    parts.append(html.escape(text[last:]))
+    st.html(f'<p class="enc-entities" dir="auto">{"".join(parts)}</p>')
+
+
 def _entities(model: TextEncoder, trace: Trace, caption: str) -> None:
     """Each text with its entities underlined, in one colour for each label."""
     found = classify.entities(model, trace)
@@ -109,18 +125,7 @@ def _entities(model: TextEncoder, trace: Trace, caption: str) -> None:
     assert source is not None
     labels = sorted({one.label for one in found})
     for side, text in enumerate((source.text, source.pair)):
-        if text is None:
-            continue
-        parts, last = [], 0
-        for one in (entity for entity in found if entity.side == side):
-            shade = SERIES[labels.index(one.label) % len(SERIES)]
-            parts.append(html.escape(text[last : one.start]))
-            parts.append(
-                f'<mark style="border-color: {shade}">{html.escape(text[one.start : one.end])}'
-                f"<small>{html.escape(one.label)} {one.probability:.0%}</small></mark>"
-            )
-            last = one.end
-        parts.append(html.escape(text[last:]))
-        st.html(f'<p class="enc-entities" dir="auto">{"".join(parts)}</p>')
+        if text is not None:
+            underline(text, [entity for entity in found if entity.side == side], labels)
     said = "" if found else "No entity: every word is tagged O."
     st.caption(" ".join(filter(None, (caption, said))) or "Underlined: words with a tag, and its probability.")
