@@ -39,9 +39,10 @@ export const loopWhile = (local, end, body) => [
 
 // The bytes of a module that imports memory.it. functions: name -> {parameters, pointers, vectors, body}: how many numbers
 // it is called with, its local variables of each kind, and its instructions. Locals are counted in this order.
-export function moduleOf(functions) {
+// mostShared: pages of a memory that several threads have, 0 for a memory of one thread.
+export function moduleOf(functions, mostShared) {
   const all = Object.entries(functions);
-  const memory = [...text("memory"), ...text("it"), 2, 0, 0];
+  const memory = [...text("memory"), ...text("it"), 2, ...(mostShared ? [3, 0, ...whole(mostShared)] : [0, 0])];
   const code = ({ pointers, vectors, body }) => sized([...list([[pointers, I32], [vectors, VECTOR]]), ...body, END]);
   return Uint8Array.from([
     ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],

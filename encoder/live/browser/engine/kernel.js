@@ -41,13 +41,13 @@ export const MULTIPLES = { a: A_ROWS, b: B_ROWS, length: 4 * UNROLLED, vector: 4
 // The bytes of a module with three functions of addresses and bytes:
 // multiply(a, aEnd, b, bEnd, bias, out, rowBytes, outBytes): out[i, j] = bias[j] + the sum over d of a[i, d] x b[j, d];
 // softmax(x, end, rowBytes): of each row, in its place; gelu(x, end): of each number, in its place.
-// isFused: whether one instruction multiplies and adds; not every browser has it.
-export function kernel(isFused) {
+// isFused: whether one instruction multiplies and adds; not every browser has it. mostShared: as `moduleOf` has it.
+export function kernel(isFused, mostShared) {
   return moduleOf({
     multiply: { parameters: 8, pointers: 6, vectors: 14, body: multiply(isFused) },
     softmax: { parameters: 3, pointers: 2, vectors: 7, body: softmaxOfRows() },
     gelu: { parameters: 2, pointers: 0, vectors: 5, body: gelu() },
-  });
+  }, mostShared);
 }
 
 function multiply(isFused) {
