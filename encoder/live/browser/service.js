@@ -30,7 +30,9 @@ async function keep(file) {
 
 async function answer(request) {
   const response = await found(request);
-  return response.ok && (request.mode === "navigate" || request.destination === "worker") ? isolated(response) : response;
+  return response.ok && (request.mode === "navigate" || request.destination === "worker")
+    ? isolated(response)
+    : response;
 }
 
 async function found(request) {
