@@ -27,9 +27,10 @@ async function file(address, onProgress) {
 /** @type {Promise<Products | null>} */
 let withHelpers = null; // for all models: they share its memory
 
-function model(name, { models: { [name]: { file: address } }, helper }) {
-  withHelpers ??= Threads.start(helper).then((threads) => threads && new Products(threads));
+function model(name, site) {
+  withHelpers ??= Threads.start(site.helper).then((threads) => threads && new Products(threads));
   if (!models.has(name)) {
+    const address = site.models[name].file;
     const block = (at) => file(address.replace(/\.bin$/, `/${at}.bin`));
     const loading = file(address, (share) => postMessage({ progress: { name, share } })).then((buffer) =>
       opened(new Model(buffer, block))
