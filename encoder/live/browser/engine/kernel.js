@@ -43,27 +43,28 @@ export const MULTIPLES = { a: A_ROWS, b: B_ROWS, length: 4 * UNROLLED, vector: 4
 // softmax(x, end, rowBytes): of each row, in its place; gelu(x, end): of each number, in its place.
 // isFused: whether one instruction multiplies and adds; not every browser has it. mostShared: as `moduleOf` has it.
 export function kernel(isFused, mostShared) {
+  // The vector on the stack times another, plus a third.
+  const timesPlus = (factor, term) =>
+    isFused ? [...factor, ...term, ...FUSED] : [...factor, ...TIMES, ...term, ...PLUS];
   return moduleOf({
-    multiply: { parameters: 8, pointers: 6, vectors: 14, body: multiply(isFused) },
-    softmax: { parameters: 3, pointers: 2, vectors: 7, body: softmaxOfRows() },
-    gelu: { parameters: 2, pointers: 0, vectors: 5, body: gelu() },
+    multiply: { parameters: 8, pointers: 6, vectors: 14, body: multiply(timesPlus) },
+    softmax: { parameters: 3, pointers: 2, vectors: 7, body: softmaxOfRows(timesPlus) },
+    gelu: { parameters: 2, pointers: 0, vectors: 5, body: gelu(timesPlus) },
   }, mostShared);
 }
 
-function multiply(isFused) {
+function multiply(timesPlus) {
   const [a, aEnd, b, bEnd, bias, out, rowBytes, outBytes, row, to, end, a0, a1, packed] = numbers(14);
   const as = [a0, a1];
   const vectors = numbers(14, 14);
   const sums = as.map((_, i) => vectors.slice(i * B_ROWS, (i + 1) * B_ROWS));
   const [x0, x1, y, one, other, total] = vectors.slice(A_ROWS * B_ROWS);
   const xs = [x0, x1];
-  const plusProduct = (sum, factors) =>
-    isFused ? [...factors, ...sum, ...FUSED] : [...sum, ...factors, ...TIMES, ...PLUS];
   const turn = numbers(UNROLLED).flatMap((step) => [
     ...xs.flatMap((x, i) => [...load(as[i], step * VECTOR_BYTES), ...set(x)]),
     ...numbers(B_ROWS).flatMap((j) => [
       ...[...load(packed, (step * B_ROWS + j) * VECTOR_BYTES), ...set(y)],
-      ...xs.flatMap((x, i) => [...plusProduct(get(sums[i][j]), [...get(x), ...get(y)]), ...set(sums[i][j])]),
+      ...xs.flatMap((x, i) => [...get(x), ...timesPlus(get(y), get(sums[i][j])), ...set(sums[i][j])]),
     ]),
   ]);
   return loopWhile(b, bEnd, [
@@ -93,21 +94,20 @@ function multiply(isFused) {
 
 // exp(x) of a vector of numbers up to 0, as 2^n exp(r) with the whole number n nearest to x / ln 2: exp(r) is its Taylor
 // series, less than 1e-8 off. What float32 has no normal number for is 0.
-function exponential(x, n, r) {
+function exponential(x, n, r, timesPlus) {
   const [high, low] = [0.693359375, -2.12194440e-4]; // ln 2: n x high is exact
   const series = numbers(7).map((at) => 1 / numbers(7 - at, 1).reduce((product, factor) => product * factor, 1));
   return [
     ...[...get(x), ...four(LEAST_EXPONENT), ...LARGER, ...four(Math.LOG2E), ...TIMES, ...NEAREST, ...set(n)],
     ...[...get(x), ...four(LEAST_EXPONENT), ...LARGER, ...get(n), ...four(high), ...TIMES, ...MINUS],
     ...[...get(n), ...four(low), ...TIMES, ...MINUS, ...set(r)],
-    ...[...four(series[0]), ...series.slice(1).flatMap((term) => [...get(r), ...TIMES, ...four(term), ...PLUS])],
-    ...[...get(r), ...TIMES, ...four(1), ...PLUS],
+    ...[...four(series[0]), ...[...series.slice(1), 1].flatMap((term) => timesPlus(get(r), four(term)))],
     ...[...get(n), ...INTEGER, ...fourIntegers(127), ...PLUS_INTEGER, ...constant(23), ...SHIFT, ...TIMES],
     ...[...get(x), ...four(LEAST_EXPONENT), ...IS_LARGER, ...AND],
   ];
 }
 
-function softmaxOfRows() {
+function softmaxOfRows(timesPlus) {
   const [row, end, rowBytes, at, rowEnd, largest, total, x, other, n, r, value] = numbers(12);
   const next = advance(at, constant(VECTOR_BYTES));
   const start = [...get(row), ...set(at)];
@@ -122,7 +122,7 @@ function softmaxOfRows() {
     ...loopWhile(at, rowEnd, [...get(largest), ...load(at, 0), ...LARGER, ...set(largest), ...next]),
     ...[...joined(largest, LARGER), ...four(0), ...set(total), ...start],
     ...loopWhile(at, rowEnd, [
-      ...[...load(at, 0), ...get(largest), ...MINUS, ...set(x), ...exponential(x, n, r), ...set(value)],
+      ...[...load(at, 0), ...get(largest), ...MINUS, ...set(x), ...exponential(x, n, r, timesPlus), ...set(value)],
       ...[...get(total), ...get(value), ...PLUS, ...set(total), ...get(at), ...get(value), ...STORE, ...next],
     ]),
     ...[...joined(total, PLUS), ...four(1), ...get(total), ...OVER, ...set(total), ...start],
@@ -133,7 +133,7 @@ function softmaxOfRows() {
 
 // max(x, 0) - |x| / 2 x erfc(|x| / sqrt(2)), by the rational approximation of Abramowitz and Stegun (1964), 7.1.26: erf is
 // less than 1.5e-7 off.
-function gelu() {
+function gelu(timesPlus) {
   const [at, end, x, size, share, n, r] = numbers(7);
   const series = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592];
   return loopWhile(at, end, [
@@ -141,9 +141,9 @@ function gelu() {
     ...[...four(1), ...get(size), ...four(0.3275911 * Math.SQRT1_2), ...TIMES, ...four(1), ...PLUS, ...OVER],
     ...set(share),
     ...[...get(at), ...get(x), ...four(0), ...LARGER],
-    ...[...four(series[0]), ...series.slice(1).flatMap((term) => [...get(share), ...TIMES, ...four(term), ...PLUS])],
+    ...[...four(series[0]), ...series.slice(1).flatMap((term) => timesPlus(get(share), four(term)))],
     ...[...get(share), ...TIMES, ...get(size), ...TIMES, ...four(0.5), ...TIMES],
-    ...[...get(x), ...get(x), ...TIMES, ...four(-0.5), ...TIMES, ...set(x), ...exponential(x, n, r)],
+    ...[...get(x), ...get(x), ...TIMES, ...four(-0.5), ...TIMES, ...set(x), ...exponential(x, n, r, timesPlus)],
     ...[...TIMES, ...MINUS, ...STORE, ...advance(at, constant(VECTOR_BYTES))],
   ]);
 }
