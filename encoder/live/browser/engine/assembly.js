@@ -11,6 +11,7 @@ const END = 0x0b;
 const VECTOR_ALIGNMENT = 4; // 2^4 bytes
 const simd = (code, ...more) => [0xfd, ...whole(code), ...more];
 export const [PLUS, MINUS, TIMES, OVER] = [0xe4, 0xe5, 0xe6, 0xe7].map((code) => simd(code));
+export const ROOT = simd(0xe3);
 // Rounds to a whole number; makes an integer of one, adds integers, shifts them by a number of bits.
 export const [NEAREST, INTEGER, PLUS_INTEGER, SHIFT] = [0x6a, 0xf8, 0xae, 0xab].map((code) => simd(code));
 export const [ABSOLUTE, LARGER, IS_LARGER, AND] = [0xe0, 0xe9, 0x44, 0x4e].map((code) => simd(code));

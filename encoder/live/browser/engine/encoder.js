@@ -2,7 +2,7 @@
 // parts under the same names; its `EncoderConfig` is the config here.
 //
 // Shapes: T tokens, D d_model, H heads, K width of a head, F width of the feed-forward layer. Arrays are row-major.
-import { added, layerNorm } from "./linear.js";
+import { added } from "./linear.js";
 import { block, Products } from "./products.js";
 
 // The score of a key that a query does not attend to. It is finite, as in Python: a query without any key has a uniform row.
@@ -205,7 +205,7 @@ export class Encoder {
   }
 
   norm(name, x) {
-    return layerNorm(x, this.normOf(name));
+    return this.products.layerNorm(x, this.normOf(name));
   }
 
   // Rows of a table, one after another.

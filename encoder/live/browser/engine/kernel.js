@@ -1,4 +1,4 @@
-// The inner loops of the forward pass, as WebAssembly: a product of matrices, softmax and GELU.
+// The inner loops of the forward pass, as WebAssembly: a product of matrices, softmax, LayerNorm and GELU.
 import {
   ABSOLUTE,
   ADD,
@@ -22,6 +22,7 @@ import {
   OVER,
   PLUS,
   PLUS_INTEGER,
+  ROOT,
   set,
   SHIFT,
   STORE,
@@ -38,9 +39,10 @@ const LEAST_EXPONENT = -87; // e to this is the smallest normal float32
 // vector of each, then the second of each, so that a processor reads it from one end to the other.
 export const MULTIPLES = { a: A_ROWS, b: B_ROWS, length: 4 * UNROLLED, vector: 4 };
 
-// The bytes of a module with three functions of addresses and bytes:
+// The bytes of a module with four functions of addresses and bytes:
 // multiply(a, aEnd, b, bEnd, bias, out, rowBytes, outBytes): out[i, j] = bias[j] + the sum over d of a[i, d] x b[j, d];
-// softmax(x, end, rowBytes): of each row, in its place; gelu(x, end): of each number, in its place.
+// softmax(x, end, rowBytes): of each row, in its place; gelu(x, end): of each number, in its place;
+// layerNorm(x, end, rowBytes, gain, bias, given): of each row, in its place; given: four times 1 / width, four times eps.
 // isFused: whether one instruction multiplies and adds; not every browser has it. mostShared: as `moduleOf` has it.
 export function kernel(isFused, mostShared) {
   // The vector on the stack times another, plus a third.
@@ -49,6 +51,7 @@ export function kernel(isFused, mostShared) {
   return moduleOf({
     multiply: { parameters: 8, pointers: 6, vectors: 14, body: multiply(timesPlus) },
     softmax: { parameters: 3, pointers: 2, vectors: 7, body: softmaxOfRows(timesPlus) },
+    layerNorm: { parameters: 6, pointers: 4, vectors: 5, body: layerNormOfRows(timesPlus) },
     gelu: { parameters: 2, pointers: 0, vectors: 5, body: gelu(timesPlus) },
   }, mostShared);
 }
@@ -107,26 +110,52 @@ function exponential(x, n, r, timesPlus) {
   ];
 }
 
+// The four numbers of a vector become their largest, or their sum. other: a vector that is free.
+const joined = (vector, other, by) =>
+  [[2, 3, 0, 1], [1, 0, 3, 2]].flatMap((places) => [
+    ...[...mixed(vector, vector, places), ...set(other)],
+    ...[...get(vector), ...get(other), ...by, ...set(vector)],
+  ]);
+
 function softmaxOfRows(timesPlus) {
   const [row, end, rowBytes, at, rowEnd, largest, total, x, other, n, r, value] = numbers(12);
   const next = advance(at, constant(VECTOR_BYTES));
   const start = [...get(row), ...set(at)];
-  // The four numbers of a vector become their largest, or their sum.
-  const joined = (vector, by) =>
-    [[2, 3, 0, 1], [1, 0, 3, 2]].flatMap((places) => [
-      ...[...mixed(vector, vector, places), ...set(other)],
-      ...[...get(vector), ...get(other), ...by, ...set(vector)],
-    ]);
   return loopWhile(row, end, [
     ...[...get(row), ...get(rowBytes), ADD, ...set(rowEnd), ...start, ...load(row, 0), ...set(largest)],
     ...loopWhile(at, rowEnd, [...get(largest), ...load(at, 0), ...LARGER, ...set(largest), ...next]),
-    ...[...joined(largest, LARGER), ...four(0), ...set(total), ...start],
+    ...[...joined(largest, other, LARGER), ...four(0), ...set(total), ...start],
     ...loopWhile(at, rowEnd, [
       ...[...load(at, 0), ...get(largest), ...MINUS, ...set(x), ...exponential(x, n, r, timesPlus), ...set(value)],
       ...[...get(total), ...get(value), ...PLUS, ...set(total), ...get(at), ...get(value), ...STORE, ...next],
     ]),
-    ...[...joined(total, PLUS), ...four(1), ...get(total), ...OVER, ...set(total), ...start],
+    ...[...joined(total, other, PLUS), ...four(1), ...get(total), ...OVER, ...set(total), ...start],
     ...loopWhile(at, rowEnd, [...get(at), ...load(at, 0), ...get(total), ...TIMES, ...STORE, ...next]),
+    ...[...get(rowEnd), ...set(row)],
+  ]);
+}
+
+// (x - mean) / sqrt(variance + eps) x gain + bias.
+function layerNormOfRows(timesPlus) {
+  const [row, end, rowBytes, gain, bias, given, at, rowEnd, gainAt, biasAt, mean, scale, x, total, other] = numbers(15);
+  const start = [...get(row), ...set(at), ...four(0), ...set(total)];
+  const next = advance(at, constant(VECTOR_BYTES));
+  const distance = [...load(at, 0), ...get(mean), ...MINUS];
+  const share = load(given, 0); // 1 / width
+  return loopWhile(row, end, [
+    ...[...get(row), ...get(rowBytes), ADD, ...set(rowEnd), ...start],
+    ...loopWhile(at, rowEnd, [...get(total), ...load(at, 0), ...PLUS, ...set(total), ...next]),
+    ...[...joined(total, other, PLUS), ...get(total), ...share, ...TIMES, ...set(mean), ...start],
+    ...loopWhile(at, rowEnd, [
+      ...[...distance, ...set(x), ...get(x), ...timesPlus(get(x), get(total)), ...set(total), ...next],
+    ]),
+    ...[...joined(total, other, PLUS), ...four(1), ...get(total), ...timesPlus(share, load(given, VECTOR_BYTES))],
+    ...[...ROOT, ...OVER, ...set(scale), ...start, ...get(gain), ...set(gainAt), ...get(bias), ...set(biasAt)],
+    ...loopWhile(at, rowEnd, [
+      ...[...get(at), ...distance, ...get(scale), ...TIMES, ...timesPlus(load(gainAt, 0), load(biasAt, 0)), ...STORE],
+      ...[gainAt, biasAt].flatMap((pointer) => advance(pointer, constant(VECTOR_BYTES))),
+      ...next,
+    ]),
     ...[...get(rowEnd), ...set(row)],
   ]);
 }

@@ -1,7 +1,7 @@
-// Products of matrices, softmax and activations: by the kernel in WebAssembly, on one thread or several, and in JavaScript
+// Products of matrices, softmax, LayerNorm and activations: by the kernel in WebAssembly, on one thread or several, and in JavaScript
 // where a browser does not compile it.
 import { MULTIPLES } from "./kernel.js";
-import { ACTIVATIONS, linear, softmax } from "./linear.js";
+import { ACTIVATIONS, layerNorm, linear, softmax } from "./linear.js";
 import { OneThread } from "./threads.js";
 
 const PAGE = 65_536; // bytes
@@ -87,6 +87,27 @@ export class Products {
     const call = (from, to) => ["softmax", this.end + 4 * from * length, this.end + 4 * to * length, 4 * length];
     this.inParts(scores.length * rows, 1, call);
     out.forEach((own, which) => this.taken(place(which), rows, width, length, own, 0));
+    return out;
+  }
+
+  // LayerNorm of each row of x, as `linear.js` has it.
+  layerNorm(x, norm) {
+    const width = norm.gain.length;
+    if (!this.memory || width % MULTIPLES.vector) return layerNorm(x, norm);
+    const given = [norm.gain, norm.bias ?? new Float32Array(width), fourTimes(1 / width), fourTimes(norm.eps), x];
+    let end = this.end;
+    const places = given.map(({ length }) => (end += 4 * length) - 4 * length);
+    this.reserve(end);
+    given.forEach((one, at) => this.copy(block(one, 1, one.length), places[at], 1, one.length));
+    const [gain, bias, constants, , from] = places;
+    const rowBytes = 4 * width;
+    const call = (row, to) => [
+      ...["layerNorm", from + row * rowBytes, from + to * rowBytes, rowBytes],
+      ...[gain, bias, constants],
+    ];
+    this.inParts(x.length / width, 1, call);
+    const out = new Float32Array(x.length);
+    this.taken(from, 1, x.length, x.length, out, 0);
     return out;
   }
 
@@ -185,6 +206,8 @@ export class Products {
     if (missing > 0) this.memory.grow(Math.ceil(missing / PAGE));
   }
 }
+
+const fourTimes = (value) => Float32Array.of(value, value, value, value);
 
 // Where the first vector of a row is in a packed matrix.
 const placeOfRow = ({ length }, row) => (row - row % MULTIPLES.b) * length + row % MULTIPLES.b * MULTIPLES.vector;

@@ -2,7 +2,7 @@
 // of calls, each of which has results of its own, so no number depends on who makes it.
 import { kernel } from "./kernel.js";
 
-const FUNCTIONS = ["multiply", "softmax", "gelu"];
+const FUNCTIONS = ["multiply", "softmax", "layerNorm", "gelu"];
 const MOST_THREADS = 4;
 const MOST_PAGES = 2 ** 15; // 2 GB: a shared memory reserves the addresses of all that it may become
 const [MOST_CALLS, CALL] = [255, 9]; // numbers of a call: its function and up to eight arguments
