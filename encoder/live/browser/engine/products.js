@@ -48,23 +48,19 @@ export class Products {
   // Each block a [T, D] times its block b [N, D] transposed -> [T, N]. All pairs have the same sizes.
   products(pairs) {
     if (!this.memory) return pairs.map(([a, b]) => linear(gathered(a), gathered(b), null, a.width));
-    const found = [];
-    const most = this.threads.count > 1 ? pairs.length : 1; // one thread keeps what it multiplies in its cache
-    for (let at = 0; at < pairs.length; at += most) {
-      let free = this.end;
-      const placed = pairs.slice(at, at + most).map(([a, b]) => {
-        const packed = this.packed(b, null, free);
-        const one = this.placed(a, packed, packed.end);
-        free = one.end;
-        return one;
-      });
-      this.threads.run(placed.map((one) => one.call(0, one.held.rows)));
-      for (const { a, held, outAt } of placed) {
-        found.push(new Float32Array(a.rows * held.count));
-        this.taken(outAt, a.rows, held.count, held.rows, found.at(-1), 0);
-      }
-    }
-    return found;
+    let free = this.end;
+    const placed = pairs.map(([a, b]) => {
+      const packed = this.packed(b, null, free);
+      const one = this.placed(a, packed, packed.end);
+      free = one.end;
+      return one;
+    });
+    this.threads.run(placed.map(({ call, held }) => call(0, held.rows)));
+    return placed.map(({ a, held, outAt }) => {
+      const out = new Float32Array(a.rows * held.count);
+      this.taken(outAt, a.rows, held.count, held.rows, out, 0);
+      return out;
+    });
   }
 
   // Softmax of each row of finite scores: arrays of one size, with rows of `width` numbers.
