@@ -1,6 +1,6 @@
 // Whether helpers compute a model is measured when it opens: they may be late for small products, or find no core free.
 
-const [TOKENS, MOST_COLUMNS, ROUNDS] = [16, 1024, 7];
+const [TOKENS, MOST_COLUMNS, ROUNDS] = [16, 1024, 11];
 const WORTH = 0.9; // of the first one's time
 
 // The first of all `Products`, or another that multiplies the matrices of a model of this config in clearly less time.

@@ -1,12 +1,14 @@
 // Who runs the kernel: this thread, or this thread and helpers in other workers that have the same memory. A run is a list
-// of calls, each of which has results of its own, so no number depends on who makes it.
+// of calls, each of which has results of its own, so no number depends on who makes it. WebGPU was not tried: the browser
+// of our measurements has no adapter but one in software.
 import { kernel } from "./kernel.js";
 
 const FUNCTIONS = ["multiply", "softmax", "layerNorm", "gelu"];
 const MOST_THREADS = 4;
 const MOST_PAGES = 2 ** 15; // 2 GB: a shared memory reserves the addresses of all that it may become
 const [MOST_CALLS, CALL] = [255, 9]; // numbers of a call: its function and up to eight arguments
-const [TICKET, LEFT, CALLS] = [0, 1, 2]; // places in the control: the job and its calls that nobody has taken; calls not made yet; the calls
+// Places in the control: the job and its calls that nobody has taken; the calls that are not made yet; the calls.
+const [TICKET, LEFT, CALLS] = [0, 1, 2];
 const SPINS = 2_000; // looks before a thread sleeps: to wake it takes longer than most gaps between two jobs
 const PATIENCE_MS = 2_000; // until helpers must have started
 
