@@ -310,6 +310,7 @@ def test_the_kernel_multiplies_as_javascript_does(tmp_path: Path) -> None:
         "  const [held, other] = [compiled.hold(tensor, bias), plain.hold({ data: weight, shape: [n, d] }, bias)];\n"
         "  const pairs = [[compiled.times(x, held), plain.times(x, other)],\n"
         "    [compiled, plain].map((one) => one.products([[block(x, t, d), block(weight, n, d)]])[0]),\n"
+        "    [compiled, plain].map((one) => one.layerNorm(x, { gain: numbers(d, 4), bias: null, eps: 1e-5 })),\n"
         "    [tensor.data, weight]];\n"
         "  return pairs.map((pair) => pair.map((one) => Array.from(one)));\n"
         "});\n"

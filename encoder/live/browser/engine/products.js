@@ -1,5 +1,5 @@
-// Products of matrices, softmax, LayerNorm and activations: by the kernel in WebAssembly, on one thread or several, and in JavaScript
-// where a browser does not compile it.
+// Products of matrices, softmax, LayerNorm and activations: by the kernel in WebAssembly, on one thread or several, and in
+// JavaScript where a browser does not compile it.
 import { MULTIPLES } from "./kernel.js";
 import { ACTIVATIONS, layerNorm, linear, softmax } from "./linear.js";
 import { OneThread } from "./threads.js";
