@@ -8,6 +8,7 @@ const PAGE = 65_536; // bytes
 const START = 16; // the first address of a matrix
 const ROWS_AT_ONCE = 64; // of x: they stay in the processor's cache while the weights come by
 const PARTS = 4; // of a product for each thread: one that is slow for a while then makes fewer
+const [EXPONENTIAL, NORMAL] = [64, 16]; // what a number of softmax or GELU, and of LayerNorm, costs in multiplications
 const LEAST = -3.4028234663852886e38; // the lowest finite float32
 
 const upTo = (count, multiple) => Math.ceil(count / multiple) * multiple;
@@ -55,7 +56,8 @@ export class Products {
       free = one.end;
       return one;
     });
-    this.threads.run(placed.map(({ call, held }) => call(0, held.rows)));
+    const work = placed.reduce((sum, { work }) => sum + work, 0);
+    this.threads.run(placed.map(({ call, held }) => call(0, held.rows)), work);
     return placed.map(({ a, held, outAt }) => {
       const out = new Float32Array(a.rows * held.count);
       this.taken(outAt, a.rows, held.count, held.rows, out, 0);
@@ -81,7 +83,7 @@ export class Products {
     this.reserve(place(scores.length));
     scores.forEach((own, which) => this.copy(block(own, rows, width), place(which), rows, length, LEAST));
     const call = (from, to) => ["softmax", this.end + 4 * from * length, this.end + 4 * to * length, 4 * length];
-    this.inParts(scores.length * rows, 1, call);
+    this.inParts(scores.length * rows, 1, EXPONENTIAL * size * scores.length, call);
     out.forEach((own, which) => this.taken(place(which), rows, width, length, own, 0));
     return out;
   }
@@ -101,18 +103,19 @@ export class Products {
       ...["layerNorm", from + row * rowBytes, from + to * rowBytes, rowBytes],
       ...[gain, bias, constants],
     ];
-    this.inParts(x.length / width, 1, call);
+    this.inParts(x.length / width, 1, NORMAL * x.length, call);
     const out = new Float32Array(x.length);
     this.taken(from, 1, x.length, x.length, out, 0);
     return out;
   }
 
   // Runs the calls for all parts, from one number to another, of `count` things of which a call makes a multiple.
-  inParts(count, multiple, call) {
+  // work: for all of them, in multiplications.
+  inParts(count, multiple, work, call) {
     const most = this.threads.count > 1 ? PARTS * this.threads.count : 1;
     const size = upTo(Math.ceil(count / most), multiple);
     const part = (_, at) => call(at * size, Math.min(count, (at + 1) * size));
-    this.threads.run(Array.from({ length: Math.ceil(count / size) }, part));
+    this.threads.run(Array.from({ length: Math.ceil(count / size) }, part), work);
   }
 
   // Copies a block and a bias to an address as the kernel reads them (`MULTIPLES`), with zeros up to what it multiplies.
@@ -153,10 +156,10 @@ export class Products {
     const out = new Float32Array(a.rows * held.count);
     for (let first = 0; first < a.rows; first += ROWS_AT_ONCE) {
       const rows = Math.min(ROWS_AT_ONCE, a.rows - first);
-      const { call, outAt, end } = this.placed({ ...a, rows, first: a.first + first * a.rowStep }, held, free);
-      this.inParts(held.rows, MULTIPLES.b, call);
+      const { call, work, outAt, end } = this.placed({ ...a, rows, first: a.first + first * a.rowStep }, held, free);
+      this.inParts(held.rows, MULTIPLES.b, work, call);
       const gelu = (from, to) => ["gelu", outAt + from, outAt + to];
-      if (isGelu) this.inParts(end - outAt, 4 * MULTIPLES.vector, gelu);
+      if (isGelu) this.inParts(end - outAt, 4 * MULTIPLES.vector, EXPONENTIAL * rows * held.rows, gelu);
       this.taken(outAt, rows, held.count, held.rows, out, first * held.count);
     }
     return out;
@@ -173,7 +176,7 @@ export class Products {
       ...["multiply", at, outAt, held.at + from * rowBytes, held.at + to * rowBytes],
       ...[held.biasAt + 4 * from, outAt + 4 * from, rowBytes, outBytes],
     ];
-    return { a, held, outAt, end, call };
+    return { a, held, outAt, end, call, work: rows * held.rows * held.length };
   }
 
   // Copies a block with rows of neighbours to rows of `length` at an address.

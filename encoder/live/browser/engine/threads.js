@@ -9,6 +9,7 @@ const MOST_PAGES = 2 ** 15; // 2 GB: a shared memory reserves the addresses of a
 const [MOST_CALLS, CALL] = [255, 9]; // numbers of a call: its function and up to eight arguments
 // Places in the control: the job and its calls that nobody has taken; the calls that are not made yet; the calls.
 const [TICKET, LEFT, CALLS] = [0, 1, 2];
+const LEAST_WORK = 2 ** 19; // multiplications; one thread makes fewer in the time that a helper takes to wake
 const SPINS = 2_000; // looks before a thread sleeps: to wake it takes longer than most gaps between two jobs
 const PATIENCE_MS = 2_000; // until helpers must have started
 
@@ -33,8 +34,8 @@ export class OneThread {
     }
   }
 
-  // calls: of functions of the kernel, as [name, ...arguments].
-  run(calls) {
+  // calls: of functions of the kernel, as [name, ...arguments]. work: of all of them, in multiplications.
+  run(calls, work = 0) {
     for (const [name, ...given] of calls) this.functions[name](...given);
   }
 }
@@ -58,6 +59,7 @@ export class Threads extends OneThread {
     super(mostShared);
     this.control = new Int32Array(new SharedArrayBuffer(4 * (CALLS + MOST_CALLS * CALL)));
     this.job = 0;
+    this.least = LEAST_WORK; // of a run that helpers take part in
     /** @type {Worker[]} */
     this.helpers = [];
   }
@@ -86,7 +88,8 @@ export class Threads extends OneThread {
   }
 
   /** @override */
-  run(calls) {
+  run(calls, work) {
+    if (work < this.least) return super.run(calls);
     for (let at = 0; at < calls.length; at += MOST_CALLS) this.handOut(calls.slice(at, at + MOST_CALLS));
   }
 
