@@ -19,7 +19,7 @@ export const block = (data, rows, width, first = 0, rowStep = width, step = 1) =
 );
 
 export class Products {
-  // threads: who runs the kernel, or null for JavaScript, which takes five times as long at any size.
+  // threads: those of the kernel, or null for JavaScript, which takes five times as long at any size.
   constructor(threads = new OneThread()) {
     this.end = START; // of the matrices that are held; what lies behind it is valid during one call
     this.threads = threads;

@@ -1,4 +1,4 @@
-// Who runs the kernel: this thread, or this thread and helpers in other workers that have the same memory. A run is a list
+// The threads of the kernel: this one, or this one and helpers in other workers that have the same memory. A run is a list
 // of calls, each of which has results of its own, so no number depends on who makes it. WebGPU was not tried: the browser
 // of our measurements has no adapter but one in software.
 import { kernel } from "./kernel.js";
@@ -35,7 +35,7 @@ export class OneThread {
   }
 
   // calls: of functions of the kernel, as [name, ...arguments]. work: of all of them, in multiplications.
-  run(calls, work = 0) {
+  run(calls, _work = 0) {
     for (const [name, ...given] of calls) this.functions[name](...given);
   }
 }
