@@ -288,7 +288,7 @@ def test_the_parts_have_the_vectors_of_python(tmp_path: Path) -> None:
             assert abs(value - expected) <= CLOSE * max(1, abs(value)), (key, label)
 
 
-@pytest.mark.parametrize("name", ["site", "worker"])
+@pytest.mark.parametrize("name", ["site", "worker", "helper"])
 def test_a_joined_script_of_the_site_declares_each_name_once(name: str, tmp_path: Path) -> None:
     """All modules of a script share one scope: a name that two of them declare is an error of the whole script."""
     script, module = tmp_path / f"{name}.js", tmp_path / "module.js"
