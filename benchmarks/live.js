@@ -1,6 +1,7 @@
 // MiniLM in one page by two engines: that of a published page, and onnxruntime-web with attentions as outputs.
 import { Model } from "./browser/model.js";
 import { Products } from "./browser/engine/products.js";
+import { OneThread } from "./browser/engine/threads.js";
 
 // A model of a published folder.
 async function opened(file, isCompiled) {
@@ -9,7 +10,7 @@ async function opened(file, isCompiled) {
     return new Response(body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
   };
   const model = new Model(await unpacked(file), (at) => unpacked(file.replace(/\.bin$/, `/${at}.bin`)));
-  model.encoder.products = new Products(isCompiled);
+  model.encoder.products = new Products(isCompiled ? new OneThread() : null);
   return model;
 }
 

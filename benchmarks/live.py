@@ -1,7 +1,7 @@
 """A published page that computes MiniLM, next to onnxruntime-web with the same model and attentions as outputs.
 
-Both run in one Chromium, each on one thread. ONNXRUNTIME_WEB names the folder of the npm package onnxruntime-web; npm
-fetches it where it names none.
+Both run in one Chromium, each on one thread; the page itself also with helpers. ONNXRUNTIME_WEB names the folder of the
+npm package onnxruntime-web; npm fetches it where it names none.
 """
 
 import os
@@ -19,6 +19,7 @@ import encoder.live
 from benchmarks import report, serving, subjects
 from benchmarks.report import Figure
 from encoder.live.publish import publish_live
+from tests.browser.static_server import ISOLATED
 from tests.browser.static_server import serving as static
 
 #: Our targets in seconds: everything captured, by the number of tokens; the first picture on a slow telephone.
@@ -69,7 +70,9 @@ def run(*, rounds: int) -> Iterator[Figure]:
             }
             yield from speed(address, sides, rounds)
             yield memory(address, sides)
-            yield from of_a_page(f"{address}published/", root, rounds)
+            yield from of_a_page(f"{address}published/", root)
+            with static(root, ISOLATED) as isolated:
+                yield from of_a_text([f"{address}published/", f"{isolated}published/"], rounds)
 
 
 def write_rival(root: Path) -> None:
@@ -166,8 +169,8 @@ def renderers() -> set[psutil.Process]:
     return {one for one in psutil.Process().children(recursive=True) if "--type=renderer" in one.cmdline()}
 
 
-def of_a_page(address: str, root: Path, rounds: int) -> Iterator[Figure]:
-    """The published page itself: its first picture on a slow telephone, bytes, and a text of the reader's."""
+def of_a_page(address: str, root: Path) -> Iterator[Figure]:
+    """The published page itself: its first picture on a slow telephone, and bytes."""
     firsts = []
     with serving.chromium() as browser:
         for _ in range(3):
@@ -192,11 +195,23 @@ def of_a_page(address: str, root: Path, rounds: int) -> Iterator[Figure]:
         theirs = sum(one.stat().st_size for one in [root / "minilm.onnx", *(root / "ort").iterdir()])
         raw = {"ours": f"{came / 1e6:.1f} MB", "theirs": f"{theirs / 1e6:.1f} MB"}
         yield Figure("live", "live page: bytes until a text is shown", "onnxruntime-web", came / theirs, raw=raw)
+
+
+def of_a_text(addresses: list[str], rounds: int) -> Iterator[Figure]:
+    """The published page with a text of the reader's, on one thread and on all; a busy core makes both alike."""
+    with serving.chromium() as browser:
+        pages = [browser.new_context(service_workers="block").new_page() for _ in addresses]
+        for page, address in zip(pages, addresses, strict=True):
+            page.goto(address)
+            page.wait_for_selector("body[aria-busy=false]")
         for n_tokens in LENGTHS:
             texts = [f"{at} {text_of(n_tokens - 1)}" for at in range(rounds)]
-            series = [page.evaluate(TYPED, text) / 1000 for text in texts]
+            series = [[page.evaluate(TYPED, text) / 1000 for page in pages] for text in texts]
+            one, several = (statistics.median(own) for own in zip(*series[1:], strict=True))
             what = "live page: Enter to the picture"
-            yield Figure("live", what, "", statistics.median(series[1:]), n_tokens, "s")
+            yield Figure("live", what, "", one, n_tokens, "s")
+            threads = pages[-1].evaluate("Math.min(4, navigator.hardwareConcurrency)")
+            yield Figure("live", f"{what}, {threads} threads", "one thread", several / one, n_tokens)
 
 
 def text_of(n_tokens: int) -> str:

@@ -78,6 +78,7 @@ def write(
                 "service": f"{up}service.js",
                 "colours": thumbnails_lut().ravel().tolist(),
                 "worker": f"{up}{scripts['worker.js']}",
+                "helper": scripts["helper.js"],  # next to the worker, which starts it
                 **(more or {}),
             }
             text = _document(page, pages, about, up, scripts, first if not page.folder else None)
@@ -107,6 +108,7 @@ def _scripts() -> dict[str, str]:
     return {
         "site.js": joined(HERE / "site.js"),
         "worker.js": joined(HERE / "worker.js"),
+        "helper.js": joined(HERE / "helper.js"),
         "plotly.js": plotly_js(),
         "site.css": style() + "".join(one.read_text(encoding="utf-8") for one in css) + _themes(),
     }

@@ -56,8 +56,16 @@ def server(model: tuple[TextEncoder, Path], tmp_path_factory: pytest.TempPathFac
         yield address, root
 
 
+@pytest.fixture(scope="module")
+def hosts(server: tuple[str, Path]) -> Iterator[tuple[str, str]]:
+    """The same files at two other addresses. In a page of the first one the frame of the server has its service worker;
+    the second one is another site, where browsers may forbid it."""
+    with serving(server[1]) as address:
+        yield address, address.replace("127.0.0.1", "localhost")
+
+
 @pytest.fixture
-def visitor(browser: Browser, server: tuple[str, Path]) -> Iterator[Page]:
+def visitor(browser: Browser, server: tuple[str, Path], hosts: tuple[str, str]) -> Iterator[Page]:
     """A page whose console stays silent and that asks no other host."""
     context = browser.new_context(viewport={"width": 1280, "height": 720})
     page = context.new_page()
@@ -65,7 +73,8 @@ def visitor(browser: Browser, server: tuple[str, Path]) -> Iterator[Page]:
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda one: one.url.startswith((server[0], "data:", "blob:")) or said.append(one.url))
+    known = (server[0], *hosts, "data:", "blob:")
+    page.on("request", lambda one: one.url.startswith(known) or said.append(one.url))
     yield page
     context.close()
     assert not said
@@ -103,7 +112,7 @@ def test_the_words_of_two_sentences_have_their_effect(
 
 
 def test_a_phone_opens_the_folder_again_when_its_server_has_stopped(browser: Browser, server: tuple[str, Path]) -> None:
-    """After one visit, without a reload; another published folder of the same host stays, too."""
+    """After one visit, without a reload; another published folder of the same host stays, too. Then threads help."""
     shutil.copytree(server[1] / "live", server[1] / "other")
     asked: list[str] = []
     context = browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
@@ -113,30 +122,36 @@ def test_a_phone_opens_the_folder_again_when_its_server_has_stopped(browser: Bro
         context.on("request", lambda one: asked.append(one.url))
         for folder in ("live", "other"):
             page.goto(f"{address}{folder}/")
+            assert not page.evaluate("crossOriginIsolated")
             [weights] = (server[1] / folder / "models").glob("*.bin")
             blocks = [*weights.with_suffix("").glob("*.bin")]
             assert blocks
             for file in (weights, *blocks):
                 page.evaluate(UNTIL_KEPT, file.relative_to(server[1]).as_posix())
+        first = len(asked)
     for folder in ("live", "other"):
         page.goto(f"{address}{folder}/")
+        assert page.evaluate("crossOriginIsolated")
         page.get_by_label("Sentence", exact=True).fill("a river, the river")
         page.get_by_label("Sentence", exact=True).press("Enter")
         expect(page.locator(".enc-model-names text").filter(has_text="river")).to_have_count(2)
         page.goto(f"{address}{folder}/heads/?text=the+river")
         expect(page.locator("#head .xtick text").filter(has_text="river")).to_have_count(1)
+    has_helpers = page.evaluate("navigator.hardwareConcurrency") > 1
     context.close()
     assert all(one.startswith((address, "data:", "blob:")) for one in asked)
+    assert any("/helper." in one for one in asked[first:]) == has_helpers
 
 
-def open_in_a_post(page: Page, server: tuple[str, Path], view: str) -> None:
-    """Open a page with the line that a view of the published model gives for it."""
+def open_in_a_post(page: Page, server: tuple[str, Path], host: str, view: str) -> None:
+    """Open a page of another host with the line that a view of the published model gives for it."""
     page.goto(f"{server[0]}live/{view}")
     expect(page.locator("body")).to_have_attribute("aria-busy", "false")
     page.get_by_text("Export and share").click()
     line = page.locator("#share-frame").input_value()
     (server[1] / "post.html").write_text(HOST.format(line=line), encoding="utf-8")
-    page.goto(f"{server[0]}post.html")
+    page.evaluate("navigator.serviceWorker.ready")
+    page.goto(f"{host}post.html")
 
 
 def heard_by(page: Page, kind: str, **values: Any) -> dict[str, Any]:
@@ -161,9 +176,9 @@ def heard_by(page: Page, kind: str, **values: Any) -> dict[str, Any]:
     ],
 )
 def test_a_frame_of_each_view_has_its_height_and_hears_the_page(
-    visitor: Page, server: tuple[str, Path], view: str, shown: str
+    visitor: Page, server: tuple[str, Path], hosts: tuple[str, str], view: str, shown: str
 ) -> None:
-    open_in_a_post(visitor, server, view)
+    open_in_a_post(visitor, server, hosts[1], view)
     heard_by(visitor, "drawn")
     visitor.evaluate("tell({ text: 'the river cat' })")
     heard_by(visitor, "drawn", text="the river cat")
@@ -178,11 +193,12 @@ def test_a_frame_of_each_view_has_its_height_and_hears_the_page(
 
 
 def test_a_frame_is_driven_from_the_page_around_it(
-    visitor: Page, server: tuple[str, Path], model: tuple[TextEncoder, Path]
+    visitor: Page, server: tuple[str, Path], hosts: tuple[str, str], model: tuple[TextEncoder, Path]
 ) -> None:
-    open_in_a_post(visitor, server, "heads/?view=lines")
+    open_in_a_post(visitor, server, hosts[0], "heads/?view=lines")
     heard = partial(heard_by, visitor)
     heard("ready")
+    assert visitor.frames[1].evaluate("navigator.serviceWorker.controller !== null")
     heard("drawn")
     inside = visitor.frame_locator("iframe")
     expect(inside.locator("#head .enc-root")).to_be_visible()

@@ -288,7 +288,7 @@ def test_the_parts_have_the_vectors_of_python(tmp_path: Path) -> None:
             assert abs(value - expected) <= CLOSE * max(1, abs(value)), (key, label)
 
 
-@pytest.mark.parametrize("name", ["site", "worker"])
+@pytest.mark.parametrize("name", ["site", "worker", "helper"])
 def test_a_joined_script_of_the_site_declares_each_name_once(name: str, tmp_path: Path) -> None:
     """All modules of a script share one scope: a name that two of them declare is an error of the whole script."""
     script, module = tmp_path / f"{name}.js", tmp_path / "module.js"
@@ -301,15 +301,17 @@ def test_a_joined_script_of_the_site_declares_each_name_once(name: str, tmp_path
 def test_the_kernel_multiplies_as_javascript_does(tmp_path: Path) -> None:
     """For sizes around its blocks, held matrices and others; the weights stay readable where the kernel keeps them."""
     (tmp_path / "module.js").write_text(
-        f'import {{ Products }} from "{(BROWSER / "engine/products.js").as_uri()}";\n'
+        f'import {{ block, Products }} from "{(BROWSER / "engine/products.js").as_uri()}";\n'
         "const numbers = (count, step) => Float32Array.from({ length: count }, (_, at) => Math.sin(at * step));\n"
-        "const [compiled, plain] = [new Products(), new Products(false)];\n"
+        "const [compiled, plain] = [new Products(), new Products(null)];\n"
         "export const found = [[1, 1, 1], [3, 5, 7], [64, 16, 4], [65, 24, 10], [130, 40, 33]].map(([t, d, n]) => {\n"
         "  const [x, weight, bias] = [numbers(t * d, 1), numbers(n * d, 2), numbers(n, 3)];\n"
         "  const tensor = { data: weight, shape: [n, d] };\n"
         "  const [held, other] = [compiled.hold(tensor, bias), plain.hold({ data: weight, shape: [n, d] }, bias)];\n"
         "  const pairs = [[compiled.times(x, held), plain.times(x, other)],\n"
-        "    [compiled.product(x, weight, d), plain.product(x, weight, d)], [tensor.data, weight]];\n"
+        "    [compiled, plain].map((one) => one.products([[block(x, t, d), block(weight, n, d)]])[0]),\n"
+        "    [compiled, plain].map((one) => one.layerNorm(x, { gain: numbers(d, 4), bias: null, eps: 1e-5 })),\n"
+        "    [tensor.data, weight]];\n"
         "  return pairs.map((pair) => pair.map((one) => Array.from(one)));\n"
         "});\n"
         "export const isCompiled = [compiled, plain].map(({ memory }) => Boolean(memory));\n",
@@ -319,6 +321,7 @@ def test_the_kernel_multiplies_as_javascript_does(tmp_path: Path) -> None:
     assert is_compiled == [True, False]
     for pairs in found:
         for ours, theirs in pairs:
+            assert ours
             np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 

@@ -29,10 +29,25 @@ async function keep(file) {
 }
 
 async function answer(request) {
+  const response = await found(request);
+  return response.ok && (request.mode === "navigate" || request.destination === "worker")
+    ? isolated(response)
+    : response;
+}
+
+async function found(request) {
   const cache = await caches.open(NAME);
   const kept = await cache.match(request, { ignoreSearch: true });
   if (kept) return kept;
   const response = await fetch(request);
   if (response.ok && LARGE.test(request.url)) await cache.put(request, response.clone());
   return response;
+}
+
+// A page that is isolated from those of other hosts may share memory between its threads, which `engine/threads.js` needs.
+function isolated({ body, status, statusText, headers: own }) {
+  const headers = new Headers(own);
+  headers.set("Cross-Origin-Opener-Policy", "same-origin");
+  headers.set("Cross-Origin-Embedder-Policy", "require-corp");
+  return new Response(body, { status, statusText, headers });
 }

@@ -298,7 +298,7 @@ const keepsFiles = "serviceWorker" in navigator && location.protocol.startsWith(
 
 function start() {
   ask();
-  if (keepsFiles) navigator.serviceWorker.register(site.service);
+  if (keepsFiles) navigator.serviceWorker.register(site.service).catch(() => {}); // a browser may forbid it in a frame
 }
 
 // A model's files are kept for a visit without network.

@@ -1,7 +1,10 @@
 // The engine's thread: it loads models, runs them, and answers each request with the pictures of a page.
 import { threeDigits } from "../../drawing/drawing.js";
+import { fastest } from "./engine/fastest.js";
 import { classes, cosine, hiddenWord, largest, textVector } from "./engine/heads.js";
+import { Products } from "./engine/products.js";
 import { similarity } from "./engine/similarity.js";
+import { Threads } from "./engine/threads.js";
 import { fetched, Model } from "./model.js";
 import { pack } from "./pack.js";
 import { partsOf } from "./parts.js";
@@ -21,16 +24,29 @@ async function file(address, onProgress) {
   return buffer;
 }
 
-function model(name, address) {
+/** @type {Promise<Products | null>} */
+let withHelpers = null; // for all models: they share its memory
+
+function model(name, site) {
+  withHelpers ??= Threads.start(site.helper).then((threads) => threads && new Products(threads));
   if (!models.has(name)) {
+    const address = site.models[name].file;
     const block = (at) => file(address.replace(/\.bin$/, `/${at}.bin`));
     const loading = file(address, (share) => postMessage({ progress: { name, share } })).then((buffer) =>
-      new Model(buffer, block)
+      opened(new Model(buffer, block))
     );
     loading.catch(() => models.delete(name)); // the next request tries again
     models.set(name, loading);
   }
   return models.get(name);
+}
+
+// A model on the threads that compute it fastest.
+async function opened(one) {
+  const { encoder } = one;
+  const helped = await withHelpers;
+  if (helped) encoder.products = fastest([encoder.products, helped], encoder.config);
+  return one;
 }
 
 // What the switches say, as edits of the engine.
@@ -53,7 +69,7 @@ async function pass(used, { model: name, text, pixels }, edits) {
 }
 
 async function pictures({ page, state, site }) {
-  const used = await model(state.model, site.models[state.model].file);
+  const used = await model(state.model, site);
   used.about.title = site.models[state.model].title;
   if (page === "similarity") return await pairOf(used, state);
   const run = (edits) => pass(used, state, edits);
@@ -162,7 +178,7 @@ function switchesOf({ encoder: { config } }, trace, { layer, head }, { causal, p
 }
 
 async function curvesOf(name, state, site) {
-  const used = await model(name, site.models[name].file);
+  const used = await model(name, site);
   used.about.title = site.models[name].title;
   const { tokens, trace } = await used.read(state.text, {});
   const place = placeOf(state, used.encoder.config, trace.nTokens);

@@ -11,6 +11,7 @@ const END = 0x0b;
 const VECTOR_ALIGNMENT = 4; // 2^4 bytes
 const simd = (code, ...more) => [0xfd, ...whole(code), ...more];
 export const [PLUS, MINUS, TIMES, OVER] = [0xe4, 0xe5, 0xe6, 0xe7].map((code) => simd(code));
+export const ROOT = simd(0xe3);
 // Rounds to a whole number; makes an integer of one, adds integers, shifts them by a number of bits.
 export const [NEAREST, INTEGER, PLUS_INTEGER, SHIFT] = [0x6a, 0xf8, 0xae, 0xab].map((code) => simd(code));
 export const [ABSOLUTE, LARGER, IS_LARGER, AND] = [0xe0, 0xe9, 0x44, 0x4e].map((code) => simd(code));
@@ -39,9 +40,10 @@ export const loopWhile = (local, end, body) => [
 
 // The bytes of a module that imports memory.it. functions: name -> {parameters, pointers, vectors, body}: how many numbers
 // it is called with, its local variables of each kind, and its instructions. Locals are counted in this order.
-export function moduleOf(functions) {
+// mostShared: pages of a memory that several threads have, 0 for a memory of one thread.
+export function moduleOf(functions, mostShared) {
   const all = Object.entries(functions);
-  const memory = [...text("memory"), ...text("it"), 2, 0, 0];
+  const memory = [...text("memory"), ...text("it"), 2, ...(mostShared ? [3, 0, ...whole(mostShared)] : [0, 0])];
   const code = ({ pointers, vectors, body }) => sized([...list([[pointers, I32], [vectors, VECTOR]]), ...body, END]);
   return Uint8Array.from([
     ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],

@@ -2,7 +2,7 @@
 // parts under the same names; its `EncoderConfig` is the config here.
 //
 // Shapes: T tokens, D d_model, H heads, K width of a head, F width of the feed-forward layer. Arrays are row-major.
-import { added, layerNorm } from "./linear.js";
+import { added } from "./linear.js";
 import { block, Products } from "./products.js";
 
 // The score of a key that a query does not attend to. It is finite, as in Python: a query without any key has a uniform row.
@@ -96,19 +96,21 @@ export class Encoder {
     const [q, k] = [straightQ, straightK].map((values) => this.rotated(layer, values, edits));
     const inner = nHeads * width;
     const z = new Float32Array(nTokens * inner);
-    const scores = [];
-    const pattern = [];
     const isCausal = causal || edits.causal;
-    for (let head = 0; head < nHeads; head++) {
-      const [ownQ, ownK] = [q, k].map((values) => block(values, nTokens, width, head * width, inner));
-      scores.push(this.products.product(ownQ, ownK));
-      this.finishScores(scores[head], nTokens, head, this.reach(layer), isCausal, edits);
-      pattern.push(this.products.softmax(scores[head], nTokens));
-      if (edits.heads?.some(([l, h]) => l === layer && h === head)) continue;
-      const ownV = block(v, width, nTokens, head * width, 1, inner); // transposed
-      const own = this.products.product(block(pattern[head], nTokens, nTokens), ownV);
-      for (let t = 0; t < nTokens; t++) z.set(own.subarray(t * width, (t + 1) * width), t * inner + head * width);
-    }
+    const heads = Array.from({ length: nHeads }, (_, head) => head);
+    const ofHead = (values, head) => block(values, nTokens, width, head * width, inner);
+    const scores = this.products.products(heads.map((head) => [ofHead(q, head), ofHead(k, head)]));
+    for (const head of heads) this.finishScores(scores[head], nTokens, head, this.reach(layer), isCausal, edits);
+    const pattern = this.products.softmax(scores, nTokens);
+    const isOn = (head) => !edits.heads?.some(([l, h]) => l === layer && h === head);
+    const transposed = (head) => block(v, width, nTokens, head * width, 1, inner);
+    const on = heads.filter(isOn);
+    const own = this.products.products(on.map((head) => [block(pattern[head], nTokens, nTokens), transposed(head)]));
+    on.forEach((head, at) => {
+      for (let t = 0; t < nTokens; t++) {
+        z.set(own[at].subarray(t * width, (t + 1) * width), t * inner + head * width);
+      }
+    });
     return { q, k, v, scores, pattern, z, out: this.linear(`layers.${layer}.attention.w_o`, z) };
   }
 
@@ -203,7 +205,7 @@ export class Encoder {
   }
 
   norm(name, x) {
-    return layerNorm(x, this.normOf(name));
+    return this.products.layerNorm(x, this.normOf(name));
   }
 
   // Rows of a table, one after another.

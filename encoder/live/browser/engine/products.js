@@ -1,11 +1,14 @@
-// Products of matrices, softmax and activations: by the kernel in WebAssembly, and in JavaScript where a browser does not
-// compile it.
-import { kernel, MULTIPLES } from "./kernel.js";
-import { ACTIVATIONS, linear, softmax } from "./linear.js";
+// Products of matrices, softmax, LayerNorm and activations: by the kernel in WebAssembly, on one thread or several, and in
+// JavaScript where a browser does not compile it.
+import { MULTIPLES } from "./kernel.js";
+import { ACTIVATIONS, layerNorm, linear, softmax } from "./linear.js";
+import { OneThread } from "./threads.js";
 
 const PAGE = 65_536; // bytes
 const START = 16; // the first address of a matrix
 const ROWS_AT_ONCE = 64; // of x: they stay in the processor's cache while the weights come by
+const PARTS = 4; // of a product for each thread: one that is slow for a while then makes fewer
+const [EXPONENTIAL, NORMAL] = [64, 16]; // what a number of softmax or GELU, and of LayerNorm, costs in multiplications
 const LEAST = -3.4028234663852886e38; // the lowest finite float32
 
 const upTo = (count, multiple) => Math.ceil(count / multiple) * multiple;
@@ -16,20 +19,11 @@ export const block = (data, rows, width, first = 0, rowStep = width, step = 1) =
 );
 
 export class Products {
-  // isCompiled: whether to use WebAssembly, which takes a fifth of the time at any size.
-  constructor(isCompiled = true) {
+  // threads: those of the kernel, or null for JavaScript, which takes five times as long at any size.
+  constructor(threads = new OneThread()) {
     this.end = START; // of the matrices that are held; what lies behind it is valid during one call
-    try {
-      if (!isCompiled) return;
-      const memory = new WebAssembly.Memory({ initial: 1 });
-      const [fused, separate] = [true, false].map(kernel);
-      const module = new WebAssembly.Module(WebAssembly.validate(fused) ? fused : separate);
-      /** @type {any} */
-      this.compiled = new WebAssembly.Instance(module, { memory: { it: memory } }).exports;
-      this.memory = memory;
-    } catch {
-      this.memory = null; // no vectors in this browser, or a server forbids WebAssembly
-    }
+    this.threads = threads;
+    this.memory = threads?.memory ?? null;
   }
 
   // A matrix [N, D] and its bias [N] or null, for `times`. The numbers of the tensor move to the kernel's memory.
@@ -52,29 +46,76 @@ export class Products {
     return isIncluded ? out : ACTIVATIONS[activation](out);
   }
 
-  // Block a [T, D] times block b [N, D] transposed -> [T, N].
-  product(a, b) {
-    if (!this.memory) return linear(gathered(a), gathered(b), null, a.width);
-    const packed = this.packed(b, null, this.end);
-    return this.run(a, packed, packed.end);
+  // Each block a [T, D] times its block b [N, D] transposed -> [T, N]. All pairs have the same sizes.
+  products(pairs) {
+    if (!this.memory) return pairs.map(([a, b]) => linear(gathered(a), gathered(b), null, a.width));
+    let free = this.end;
+    const placed = pairs.map(([a, b]) => {
+      const packed = this.packed(b, null, free);
+      const one = this.placed(a, packed, packed.end);
+      free = one.end;
+      return one;
+    });
+    const work = placed.reduce((sum, { work }) => sum + work, 0);
+    this.threads.run(placed.map(({ call, held }) => call(0, held.rows)), work);
+    return placed.map(({ a, held, outAt }) => {
+      const out = new Float32Array(a.rows * held.count);
+      this.taken(outAt, a.rows, held.count, held.rows, out, 0);
+      return out;
+    });
   }
 
-  // Softmax of each row of finite scores [T, N].
+  // Softmax of each row of finite scores: arrays of one size, with rows of `width` numbers.
   softmax(scores, width) {
-    const rows = scores.length / width;
-    const out = new Float32Array(scores.length);
+    const size = scores[0].length;
+    const rows = size / width;
+    const out = scores.map(() => new Float32Array(size));
     if (!this.memory) {
-      for (let at = 0; at < scores.length; at += width) {
-        softmax(scores.subarray(at, at + width), out.subarray(at, at + width));
-      }
+      scores.forEach((own, which) => {
+        for (let at = 0; at < size; at += width) {
+          softmax(own.subarray(at, at + width), out[which].subarray(at, at + width));
+        }
+      });
       return out;
     }
     const length = upTo(width, MULTIPLES.vector);
-    this.reserve(this.end + 4 * rows * length);
-    this.copy(block(scores, rows, width), this.end, rows, length, LEAST);
-    this.compiled.softmax(this.end, this.end + 4 * rows * length, 4 * length);
-    this.taken(this.end, rows, width, length, out, 0);
+    const place = (which) => this.end + 4 * which * rows * length;
+    this.reserve(place(scores.length));
+    scores.forEach((own, which) => this.copy(block(own, rows, width), place(which), rows, length, LEAST));
+    const call = (from, to) => ["softmax", this.end + 4 * from * length, this.end + 4 * to * length, 4 * length];
+    this.inParts(scores.length * rows, 1, EXPONENTIAL * size * scores.length, call);
+    out.forEach((own, which) => this.taken(place(which), rows, width, length, own, 0));
     return out;
+  }
+
+  // LayerNorm of each row of x, as `linear.js` has it.
+  layerNorm(x, norm) {
+    const width = norm.gain.length;
+    if (!this.memory || width % MULTIPLES.vector) return layerNorm(x, norm);
+    const given = [norm.gain, norm.bias ?? new Float32Array(width), fourTimes(1 / width), fourTimes(norm.eps), x];
+    let end = this.end;
+    const places = given.map(({ length }) => (end += 4 * length) - 4 * length);
+    this.reserve(end);
+    given.forEach((one, at) => this.copy(block(one, 1, one.length), places[at], 1, one.length));
+    const [gain, bias, constants, , from] = places;
+    const rowBytes = 4 * width;
+    const call = (row, to) => [
+      ...["layerNorm", from + row * rowBytes, from + to * rowBytes, rowBytes],
+      ...[gain, bias, constants],
+    ];
+    this.inParts(x.length / width, 1, NORMAL * x.length, call);
+    const out = new Float32Array(x.length);
+    this.taken(from, 1, x.length, x.length, out, 0);
+    return out;
+  }
+
+  // Runs the calls for all parts, from one number to another, of `count` things of which a call makes a multiple.
+  // work: for all of them, in multiplications.
+  inParts(count, multiple, work, call) {
+    const most = this.threads.count > 1 ? PARTS * this.threads.count : 1;
+    const size = upTo(Math.ceil(count / most), multiple);
+    const part = (_, at) => call(at * size, Math.min(count, (at + 1) * size));
+    this.threads.run(Array.from({ length: Math.ceil(count / size) }, part), work);
   }
 
   // Copies a block and a bias to an address as the kernel reads them (`MULTIPLES`), with zeros up to what it multiplies.
@@ -110,21 +151,32 @@ export class Products {
     return out;
   }
 
-  // free: where memory is free. isGelu: whether the activation GELU follows.
-  run(a, { at, biasAt, count, rows, length }, free, isGelu = false) {
-    const out = new Float32Array(a.rows * count);
-    const most = Math.min(upTo(a.rows, MULTIPLES.a), ROWS_AT_ONCE);
-    const outAt = free + 4 * most * length;
-    this.reserve(outAt + 4 * most * rows);
-    for (let first = 0; first < a.rows; first += most) {
-      const some = { ...a, rows: Math.min(most, a.rows - first), first: a.first + first * a.rowStep };
-      const padded = upTo(some.rows, MULTIPLES.a);
-      this.copy(some, free, padded, length);
-      this.compiled.multiply(free, free + 4 * padded * length, at, biasAt, biasAt, outAt, 4 * length, 4 * rows);
-      if (isGelu) this.compiled.gelu(outAt, outAt + 4 * padded * rows);
-      this.taken(outAt, some.rows, count, rows, out, first * count);
+  // Block a times a packed matrix. free: where memory is free. isGelu: whether the activation GELU follows.
+  run(a, held, free, isGelu) {
+    const out = new Float32Array(a.rows * held.count);
+    for (let first = 0; first < a.rows; first += ROWS_AT_ONCE) {
+      const rows = Math.min(ROWS_AT_ONCE, a.rows - first);
+      const { call, work, outAt, end } = this.placed({ ...a, rows, first: a.first + first * a.rowStep }, held, free);
+      this.inParts(held.rows, MULTIPLES.b, work, call);
+      const gelu = (from, to) => ["gelu", outAt + from, outAt + to];
+      if (isGelu) this.inParts(end - outAt, 4 * MULTIPLES.vector, EXPONENTIAL * rows * held.rows, gelu);
+      this.taken(outAt, rows, held.count, held.rows, out, first * held.count);
     }
     return out;
+  }
+
+  // Copies block a to an address; its product with a packed matrix then comes behind it, by calls for columns of it.
+  placed(a, held, at) {
+    const [rows, rowBytes, outBytes] = [upTo(a.rows, MULTIPLES.a), 4 * held.length, 4 * held.rows];
+    const outAt = at + rows * rowBytes;
+    const end = outAt + rows * outBytes;
+    this.reserve(end);
+    this.copy(a, at, rows, held.length);
+    const call = (from, to) => [
+      ...["multiply", at, outAt, held.at + from * rowBytes, held.at + to * rowBytes],
+      ...[held.biasAt + 4 * from, outAt + 4 * from, rowBytes, outBytes],
+    ];
+    return { a, held, outAt, end, call, work: rows * held.rows * held.length };
   }
 
   // Copies a block with rows of neighbours to rows of `length` at an address.
@@ -153,6 +205,8 @@ export class Products {
     if (missing > 0) this.memory.grow(Math.ceil(missing / PAGE));
   }
 }
+
+const fourTimes = (value) => Float32Array.of(value, value, value, value);
 
 // Where the first vector of a row is in a packed matrix.
 const placeOfRow = ({ length }, row) => (row - row % MULTIPLES.b) * length + row % MULTIPLES.b * MULTIPLES.vector;
