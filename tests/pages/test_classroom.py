@@ -596,6 +596,27 @@ def test_a_store_that_is_away_gets_a_sentence_and_loses_no_answer(
     assert school.room(code).view["text"] == "Typed meanwhile."
 
 
+def test_a_ballot_that_the_store_left_in_the_middle_of_a_run_comes_when_it_is_back(
+    school: School, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run has read the room's newest version: only the line's `stale` makes the browser ask again."""
+    _, code = school.teacher()
+    student = school.student(code).news()
+    asked = school.store.change(code, lambda room: ask(room, {"kind": "choice", "ask": "?", "options": ["a", "b"]}))
+    assert asked.question
+
+    def away(*_: object) -> None:
+        raise StoreUnavailable("away for a moment")
+
+    with monkeypatch.context() as gone:
+        gone.setattr(school.store, "answers", away)
+        student.news()
+        assert (student.line["version"], student.line["stale"]) == (asked.version, True)
+    student.news()
+    assert not student.line["stale"]
+    student.put("button_group", f"room:{asked.question.id}:chosen", 1)
+
+
 def test_what_a_teacher_clicks_while_the_store_is_away_is_done_when_it_is_back(
     school: School, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,7 +57,7 @@ def _figures(refresh: Callable[[Room, str], None]) -> None:
         hide_index=True,
         column_config={when: st.column_config.NumberColumn(format="percent") for when in concept_test.FORMS.values()},
     )
-    members = [*session.store().members(now.code)]
+    members = [*session.members(now.code)]
     with st.container(horizontal=True):
         _download("Concept test as CSV", "test", concept_test.as_csv(answers, look, members), now)
         _download("Codebook", "codebook", concept_test.codebook(look), now)
@@ -80,7 +80,7 @@ def _asked(now: Room) -> dict[str, Asked]:
 
 def _answers(now: Room, asked: dict[str, Asked], look: Look) -> dict[str, dict[str, Any]]:
     """The answers to each form. No result is ever shown, so an answer that came late counts, too."""
-    late, in_time = late_answers(session.store(), now.code), session.store().answers
+    late, in_time = late_answers(session.store(), now.code), session.answers
     return {
         form: results.read(read_question(one.definition), look, late.get(one.id, {}) | in_time(now.code, one.id))
         for form, one in sorted(asked.items())

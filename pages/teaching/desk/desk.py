@@ -217,7 +217,7 @@ def _advice(now: Room, asked: Asked, question: Question, look: Look | None) -> N
     """Whether a discussion pays, from the first vote. The desk is the teacher's: the class does not see it."""
     if not votes.may_follow(asked):
         return
-    vote = results.vote(asked.id, session.store().answers(now.code, asked.id), question, look)
+    vote = results.vote(asked.id, session.answers(now.code, asked.id), question, look)
     if vote.right is not None:
         st.markdown(f"**{vote.right:.0%} right** of {len(vote.given)}. {votes.advice(vote.right)}")
 
@@ -226,8 +226,8 @@ def _whom(now: Room, asked: Asked, question: Question, look: Look | None) -> Non
     """Whose reasons to ask for: one who is right, and the most frequent wrong answers, by name if there are names."""
     if question.kind in ("draw", "gesture", "test", "conclusion", "sentence") or look is None:
         return
-    vote = results.vote(asked.id, session.store().answers(now.code, asked.id), question, look)
-    members = session.store().members(now.code) if now.named else {}
+    vote = results.vote(asked.id, session.answers(now.code, asked.id), question, look)
+    members = session.members(now.code) if now.named else {}
     ranked = sorted(vote.bars, key=lambda bar: (not bar.right, -bar.count))[:MOST_ASKED]
     for bar in ranked if len(vote.bars) > 1 else ():
         gave = [one for one, value in vote.given.items() if controls.answer_text(question, look, value) == bar.label]
@@ -237,7 +237,7 @@ def _whom(now: Room, asked: Asked, question: Question, look: Look | None) -> Non
 
 
 def _who(now: Room, asked: Asked) -> None:
-    members, answered = session.store().members(now.code), session.store().answers(now.code, asked.id)
+    members, answered = session.members(now.code), session.answers(now.code, asked.id)
     missing = [one.nickname for one in present(members) if one.id not in answered]
     if missing:
         st.caption("Not yet: " + ", ".join(plain(name) for name in sorted(missing)))
@@ -245,13 +245,13 @@ def _who(now: Room, asked: Asked) -> None:
 
 def export(now: Room) -> bytes:
     """All answers of the room's questions as one table, but for the concept test."""
-    members, late = session.store().members(now.code), late_answers(session.store(), now.code)
+    members, late = session.members(now.code), late_answers(session.store(), now.code)
     rows: list[dict[str, Any]] = []
     for asked in (*now.past, *([now.question] if now.question else [])):
         came_late = late.pop(asked.id, {})
         if asked.definition["kind"] != "test":  # it has a table of its own, without names
             about, vote = read(asked), 2 if asked.before else 1
-            rows += results.rows(*about, session.store().answers(now.code, asked.id), members, vote)
+            rows += results.rows(*about, session.answers(now.code, asked.id), members, vote)
             rows += results.rows(*about, came_late, members, vote, late=True)
     for name, given in sorted(late.items()):
         step = from_files.step(name)
@@ -275,7 +275,7 @@ def _members() -> None:
         return
     _refresh(now, "members")
     try:
-        here = [*present(session.store().members(now.code))]
+        here = [*present(session.members(now.code))]
         late = sum(map(len, late_answers(session.store(), now.code).values()))
     except RoomError as error:
         say_error(error, st.warning, icon=None)

@@ -7,7 +7,7 @@ id for the tab, and the last one and a teacher's key for the browser.
 import contextlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -86,8 +86,29 @@ def said() -> str:
 
 
 def is_stale() -> bool:
-    """Whether the store did not answer in this run."""
+    """Whether the store did not answer in this run: what it drew lacks something."""
     return bool(st.session_state.get(_STALE))
+
+
+def answers(code: str, question: str) -> dict[str, str]:
+    """The answers to a question, by member. Raises RoomError; if the store does not answer, the browser asks again."""
+    with _noted():
+        return store().answers(code, question)
+
+
+def members(code: str) -> dict[str, Member]:
+    """All who joined, by id. Raises RoomError; if the store does not answer, the browser asks again."""
+    with _noted():
+        return store().members(code)
+
+
+@contextlib.contextmanager
+def _noted() -> Iterator[None]:
+    try:
+        yield
+    except StoreUnavailable:
+        st.session_state[_STALE] = True
+        raise
 
 
 def say(sentence: str) -> None:

@@ -77,7 +77,7 @@ def _question(own: Seat, now: Room, asked: Asked) -> None:
 def _given(own: Seat, now: Room, asked: Asked) -> str | None:
     kept = session.given()
     if asked.id not in kept:  # a reload: the answer is in the room
-        kept[asked.id] = session.store().answers(now.code, asked.id).get(own.member)
+        kept[asked.id] = session.answers(now.code, asked.id).get(own.member)
     return kept[asked.id]
 
 

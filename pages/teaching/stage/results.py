@@ -98,7 +98,7 @@ def _numbers(question: Question, look: Look | None, answers: Sequence[float]) ->
 def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
     """The class's answers: a histogram; for rows of attention, their mean next to the model's row."""
     try:
-        answers, first = session.store().answers(now.code, asked.id), votes.first_answers(now, asked)
+        answers, first = session.answers(now.code, asked.id), votes.first_answers(now, asked)
     except RoomError as error:
         say_error(error, st.warning, icon=None)
         return

@@ -32,7 +32,7 @@ def may_follow(asked: Asked) -> bool:
 
 def first_answers(now: Room, asked: Asked) -> dict[str, str]:
     """The answers of the first vote, by member; empty for a question without one. Raises RoomError."""
-    return session.store().answers(now.code, asked.before) if asked.before else {}
+    return session.answers(now.code, asked.before) if asked.before else {}
 
 
 def pairs(first: Mapping[str, str]) -> dict[str, tuple[int, tuple[int, ...]]]:

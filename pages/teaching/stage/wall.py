@@ -79,8 +79,8 @@ def _question(asked_id: str) -> None:
     asked = now.question
     try:
         question, look = read(asked)
-        answers = session.store().answers(now.code, asked.id)
-        here = sum(one.is_present(time.time()) for one in session.store().members(now.code).values())
+        answers = session.answers(now.code, asked.id)
+        here = sum(one.is_present(time.time()) for one in session.members(now.code).values())
     except RoomError:
         return  # the line says that the store is away
     except EncoderError as error:
