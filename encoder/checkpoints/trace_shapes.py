@@ -20,7 +20,9 @@ from encoder.trace.capture import ON_REQUEST
 #: Values that the forward pass also records.
 MORE_POINTS = ("entering", "gate", "cross.gate", "bias_gate", "positions")
 #: Of the embedding: their width may be another than D.
-NARROW = ("embedding.tokens", "embedding.segments", "embedding.position", "embedding_norm.input", "embedding")
+NARROW = (
+    "embedding.tokens", "embedding.segments", "embedding.position", "embedding.places", "embedding_norm.input", "embedding",
+)  # fmt: skip
 Shapes = Mapping[str, tuple[int, ...]]
 
 
