@@ -13,7 +13,7 @@ from encoder.edits.base import MEMORY_POINTS
 from encoder.errors import LoadError, quoted
 from encoder.inputs.layout import Layout
 from encoder.inputs.text import Tokenized
-from encoder.model.config import EncoderConfig
+from encoder.model.config import MOST, EncoderConfig
 from encoder.model.hooks import LAYER_POINTS, OTHER_POINTS
 from encoder.trace.capture import ON_REQUEST
 
@@ -141,6 +141,12 @@ def _check_source(fields: Any, n_tokens: int) -> None:
             raise _wrong("source.offsets", place)
     if not all(-1 <= word < n_tokens for word in source.words) or not {*source.segments} <= {0, 1}:
         raise _wrong("source.words", source.words)
+    if source.places is not None and (
+        len(source.places) != n_tokens
+        or len({len(place) for place in source.places}) != 1
+        or not all(_is_whole(one) and 0 <= one <= MOST for place in source.places for one in place)
+    ):
+        raise _wrong("source.places", source.places)
     if not _is_whole(source.n_full) or source.n_full < 0:
         raise _wrong("source.n_full", source.n_full)
 

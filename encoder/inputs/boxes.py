@@ -101,6 +101,13 @@ def boxes_of(sentence: Tokenized) -> tuple[Box, ...] | None:
     return tuple(found)
 
 
+def assumed(shape: Boxes | None, sentence: Tokenized | None) -> str:
+    """What a model of pages assumes of a text without boxes, in a sentence; "" where it assumes nothing."""
+    if shape is None or sentence is None or sentence.places is not None:
+        return ""
+    return "No word has a box, so the model takes all boxes as 0, 0, 0, 0, the upper left corner of the page."
+
+
 # --- as text ---------------------------------------------------------------------------------------------------------
 
 
