@@ -141,8 +141,9 @@ class Text:
         return self.text
 
     def about(self, name: str) -> Text:
-        """Another text, which enters the model in the same way."""
-        return dataclasses.replace(self, text=name, pair=None, boxes=None)
+        """Another text, which enters the model in the same way; one of as many words has the same boxes."""
+        same = self.boxes is not None and len(name.split()) == len(self.boxes)
+        return dataclasses.replace(self, text=name, pair=None, boxes=self.boxes if same else None)
 
 
 @dataclass(frozen=True)
