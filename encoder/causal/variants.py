@@ -28,7 +28,10 @@ Variant = tuple[Edit, ...]
 #: The points of either attention that are computed again where they are edited.
 COMPUTED = ("scores", "pattern")
 #: Outside the layers: what all rows have in common.
-APART = ("embedding.position", "embedding.tokens", "embedding.segments", "embedding.places", "embedding_norm.input", "memory")
+APART = (
+    "embedding.position", "embedding.tokens", "embedding.segments", "embedding.places", "embedding_norm.input",
+    "memory",
+)  # fmt: skip
 #: (hook point, layer) -> rows of the batch that are edited there.
 Rows = dict[tuple[str, int | None], list[int]]
 #: A batch has about this many tokens, so that a long text needs little memory and a chunk takes about a second.

@@ -21,7 +21,8 @@ from encoder.trace.capture import ON_REQUEST
 MORE_POINTS = ("entering", "gate", "cross.gate", "bias_gate", "positions")
 #: Of the embedding: their width may be another than D.
 NARROW = (
-    "embedding.tokens", "embedding.segments", "embedding.position", "embedding.places", "embedding_norm.input", "embedding",
+    "embedding.tokens", "embedding.segments", "embedding.position", "embedding.places", "embedding_norm.input",
+    "embedding",
 )  # fmt: skip
 Shapes = Mapping[str, tuple[int, ...]]
 

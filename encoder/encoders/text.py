@@ -275,8 +275,16 @@ class TextEncoder(NamedEncoder):
         applied = self._resolved(edits)
         batch = self.tokenizer.batch(sentences, self.device, pad_to)
         n_tokens = batch.ids.shape[1]
-        more = {"n_tokens": n_tokens, "edits": applied, "request": request, "on_overview": on_overview}
-        recorded = self._recorded(batch.ids, batch.mask, batch.segments, places=batch.places, **more)
+        recorded = self._recorded(
+            batch.ids,
+            batch.mask,
+            batch.segments,
+            n_tokens=n_tokens,
+            edits=applied,
+            request=request,
+            on_overview=on_overview,
+            places=batch.places,
+        )
         pad, pad_id = self.tokenizer.pad_token, self.tokenizer.pad_id or 0
         traces = []
         for index, (sentence, values) in enumerate(zip(sentences, recorded, strict=True)):

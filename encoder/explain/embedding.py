@@ -62,8 +62,10 @@ class EmbeddingStep:
 
 
 def embedding(trace: Trace, place: Place) -> EmbeddingStep:
-    """Token i: its row of the table, segment, position, box, their sum, the norm, the projection. Raises EncoderError for
-    another input than text."""
+    """Token i: its row of the table, segment, position, box, their sum, the norm, the projection.
+
+    Raises EncoderError for another input than text.
+    """
     config = trace.config
     if not config.takes_text:
         raise EncoderError("This model accepts no text and has no token table: choose a text model.")

@@ -117,8 +117,8 @@ def _once(compute: Callable[Concatenate[Recomputation, P], R]) -> Callable[Conca
 class Recomputation:
     """Every number of one sentence in the precision `dtype`. It computes a layer when a number of it is needed.
 
-    It reads the config, the weights, the ids, the segments, the boxes and the padding mask of `trace`, and none of its values.
-    Raises EncoderError for an edited forward pass, and for images, whose pixels a trace does not contain.
+    It reads the config, the weights, the ids, the segments, the boxes and the padding mask of `trace`, and none of its
+    values. Raises EncoderError for an edited forward pass, and for images, whose pixels a trace does not contain.
     """
 
     def __init__(self, trace: Trace, dtype: DTypeLike = np.float64) -> None:

@@ -50,7 +50,7 @@ def page_of_words(
     for place, (box, value) in enumerate(zip(places, values, strict=True)):
         share = value / largest
         red, green, blue = lut[round(share * 255)]
-        chosen = place in selected
+        edge, width = (colour.EMPHASIS, 2.5) if place in selected else (colour.faded(colour.NEUTRAL, 0.35), 1)
         figure.add_shape(
             type="rect",
             layer="below",
@@ -59,7 +59,7 @@ def page_of_words(
             y0=box[1] - 5,
             y1=box[3] + 5,
             fillcolor=f"rgba({red}, {green}, {blue}, {MOST_OPAQUE * share:.3f})",
-            line={"color": colour.EMPHASIS if chosen else colour.faded(colour.NEUTRAL, 0.35), "width": 2.5 if chosen else 1},
+            line={"color": edge, "width": width},
         )
     figure.update_xaxes(visible=False, range=[left.min() - AROUND, right.max() + AROUND], fixedrange=True)
     figure.update_yaxes(visible=False, range=[lower.max() + AROUND, upper.min() - AROUND], fixedrange=True)

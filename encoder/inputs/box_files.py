@@ -1,4 +1,4 @@
-"""Files of words with boxes -> Words: tables (CSV, TSV), JSON, lines of text, and hOCR, as programs of recognition write it.
+"""Files of words with boxes -> Words: tables (CSV, TSV), JSON, lines of text, and hOCR, which recognition writes.
 
 A box is in thousandths of the page. A JSON file with the width and height of the page, and hOCR, may be in pixels.
 """
@@ -90,8 +90,8 @@ def _scaled(found: _Found, name: str) -> Box:
         left, upper, right, lower = (min(max(one, 0.0), float(LARGEST_PLACE)) for one in (left, upper, right, lower))
     if not (0 <= left <= right <= LARGEST_PLACE and 0 <= upper <= lower <= LARGEST_PLACE):  # NaN fails, too
         raise TextError(
-            f"{about} is {', '.join(f'{one:g}' for one in numbers)}: scale boxes to 0 to {LARGEST_PLACE:,}, left before "
-            "right and upper before lower, or write JSON with the width and height of the page."
+            f"{about} is {', '.join(f'{one:g}' for one in numbers)}: scale boxes to 0 to {LARGEST_PLACE:,}, left "
+            "before right and upper before lower, or write JSON with the width and height of the page."
         )
     return int(left), int(upper), int(right), int(lower)
 
@@ -176,7 +176,10 @@ class _HOCR(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
-        kinds, box = (values.get("class") or "").split(), re.search(r"bbox((?:\s+\d{1,8}){4})", values.get("title") or "")
+        kinds, box = (
+            (values.get("class") or "").split(),
+            re.search(r"bbox((?:\s+\d{1,8}){4})", values.get("title") or ""),
+        )
         if self._box is not None:
             self._depth += tag == self._tag
         elif box and "ocr_page" in kinds:

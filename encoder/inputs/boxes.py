@@ -46,7 +46,7 @@ def words_of(text: str, boxes: Iterable[Any], largest: int) -> Words:
     words, found = tuple(readable(text).split()), tuple(_box(one, largest) for one in boxes)
     if len(words) != len(found):
         raise TextError(
-            f"This text has {len(words):,} words between blanks and {len(found):,} boxes: specify one box for each word."
+            f"This text has {len(words):,} words between blanks and {len(found):,} boxes: specify one box for each."
         )
     if not words:
         raise TextError("This text has no words, so it has no boxes: type a word, or leave the boxes out.")
@@ -61,8 +61,8 @@ def _box(given: Any, largest: int) -> Box:
         numbers, box = (), ()
     if len(box) != 4 or box != numbers or min(box) < 0 or max(box) > largest or box[0] > box[2] or box[1] > box[3]:
         raise TextError(
-            f"{quoted(given)} is not a box: specify left, upper, right and lower as whole numbers from 0 to {largest:,}, "
-            "left before right and upper before lower."
+            f"{quoted(given)} is not a box: specify left, upper, right and lower as whole numbers from 0 to "
+            f"{largest:,}, left before right and upper before lower."
         )
     return box
 
@@ -119,7 +119,9 @@ def read_lines(text: str, largest: int) -> Words:
         if not parts:
             continue
         if len(parts) != 5 or not all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts[1:]):
-            raise TextError(f"Line {number:,} is {quoted(line)}: write each line as “{LINE}”, such as “Total 80 640 150 665”.")
+            raise TextError(
+                f"Line {number:,} is {quoted(line)}: write each line as “{LINE}”, such as “Total 80 640 150 665”."
+            )
         try:
             boxes.append(_box(list(map(int, parts[1:])), largest))
         except TextError as error:

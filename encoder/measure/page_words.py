@@ -15,8 +15,8 @@ from encoder.errors import EncoderError
 from encoder.inputs.boxes import words_of_tokens
 from encoder.trace.trace import Trace
 
-#: Where a key is, seen from its query. "left", "right": on the same line, where the heights of the boxes share more than
-#: half of the lower one; "above", "below": on another line, anywhere; "here": in the same box; "special": nowhere.
+#: Where a key is, seen from its query. "left", "right": on the same line, where the boxes share half of the smaller
+#: height; "above", "below": on another line, anywhere; "here": in the same box; "special": nowhere.
 DIRECTIONS = ("left", "right", "above", "below", "here", "special")
 
 
@@ -44,7 +44,8 @@ def page_words(trace: Trace) -> PageWords:
     source = trace.source
     if source is None or source.places is None:
         raise EncoderError("This trace has no words at places of a page: specify trace(text, boxes=...).")
-    texts, tokens = source.text.split(" "), {}
+    texts = source.text.split(" ")
+    tokens: dict[int, list[int]] = {}
     for token, word in enumerate(words_of_tokens(source)[: trace.n_real]):
         if word is not None:
             tokens.setdefault(word, []).append(token)

@@ -219,7 +219,9 @@ def order_effect(trace: Trace) -> OrderEffect:
         segments[: len(trace.source)] = torch.tensor(trace.source.segments, device=device)
     mask = None if trace.n_real == trace.n_tokens else trace.mask.unsqueeze(0)
     places = None if trace.places is None else trace.places[order.to(device)].unsqueeze(0)
-    turned = trace.encoder(ids.unsqueeze(0), mask, None if segments is None else segments.unsqueeze(0), places=places)[0]
+    turned = trace.encoder(ids.unsqueeze(0), mask, None if segments is None else segments.unsqueeze(0), places=places)[
+        0
+    ]
     now = torch.empty_like(turned)
     now[order.to(device)] = turned
     before, after = trace.output.float(), now.float()

@@ -1,4 +1,4 @@
-"""Numbers that are added to the scores for where two tokens are: learned ones by distance, by rows and columns, ALiBi's.
+"""Numbers added to the scores for where two tokens are: learned ones by distance, by rows and columns, and ALiBi's.
 
 Shapes: H heads, T tokens (queries i, keys j).
 """

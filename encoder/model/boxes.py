@@ -76,8 +76,8 @@ class BoxVectors(nn.Module):
 
     def forward(self, boxes: Tensor) -> Tensor:
         left, upper, right, lower = boxes.unbind(-1)
-        parts = (self.x(left), self.y(upper), self.x(right), self.y(lower))
-        parts += (self.height(lower - upper), self.width(right - left))
+        parts = [self.x(left), self.y(upper), self.x(right), self.y(lower)]
+        parts += [self.height(lower - upper), self.width(right - left)]
         return torch.cat(parts, dim=-1) if self.joins else sum(parts[1:], parts[0])
 
 
@@ -104,7 +104,7 @@ class BoxBias:
 
     @classmethod
     def of_run(cls, tables: BoxTables | None, boxes: Tensor | None) -> BoxBias | None:
-        """The bias for boxes [T, 4] or [B, T, 4]; None without tables. Without boxes, one number for all pairs: None, too."""
+        """The bias for boxes [T, 4] or [B, T, 4]; None without tables, or without boxes: all are equal then."""
         if tables is None or boxes is None:
             return None
         if boxes.dim() == 3 and len(boxes) == 1:

@@ -47,8 +47,8 @@ UNTRAINED_NAMES = {
 }
 #: All names that a run has in an address; any other belongs to a page.
 NAMES = frozenset(
-    {"model", "source", "run", "tower", "norm", "device", "dtype", "text", "pair", "boxes", "image", "sound", "long", "window"}
-    | {"stride", "pad", "padding", "edits", "stack", "output", *PLACES, *UNTRAINED_NAMES}
+    {"model", "source", "run", "tower", "norm", "device", "dtype", "text", "pair", "boxes", "image", "sound", "long"}
+    | {"window", "stride", "pad", "padding", "edits", "stack", "output", *PLACES, *UNTRAINED_NAMES}
 )
 
 

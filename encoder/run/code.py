@@ -22,9 +22,7 @@ def run_of(trace: Trace, model: ModelSpec) -> Run:
         raise EncoderError("This trace is not of a text: its input is not in it.")
     length = batch_length(trace)
     shown = length is not None and not trace.n_left_out
-    given = Text(
-        trace.source.text, trace.source.pair, pad_to=length, padding=shown, boxes=boxes_of(trace.source)
-    )
+    given = Text(trace.source.text, trace.source.pair, pad_to=length, padding=shown, boxes=boxes_of(trace.source))
     return Run(model, given, edits=trace.edits)
 
 

@@ -15,8 +15,22 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view import View
 from pages.core.widgets import Export, answer, title
 from pages.core.words import opening
-from pages.heads import ask, cross, grid, image, lines, map, next_head, options, padding, page_words, sound, summary
-from pages.heads import text, vectors
+from pages.heads import (
+    ask,
+    cross,
+    grid,
+    image,
+    lines,
+    map,
+    next_head,
+    options,
+    padding,
+    page_words,
+    sound,
+    summary,
+    text,
+    vectors,
+)
 from pages.heads.compare import view as compare
 from pages.heads.head_maps import single
 from pages.heads.params import Params

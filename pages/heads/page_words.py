@@ -71,8 +71,10 @@ def _answer(view: View, words: PageWords, weights: np.ndarray, direction: str) -
         answer.draw(f"{verb}: {largest}.", f"Select a word to read its own attention.{rest}")
         return
     name = token_names.bold(view.trace.labels, view.i)
-    said = f"{name} attends most to {largest}." if direction == "to" else f"Most attention to {name} comes from {largest}."
-    answer.draw(said, f"Colours end at the largest weight.{rest}", clear=selection.clear)
+    said = (
+        f"{name} attends most to {largest}." if direction == "to" else f"Most attention to {name} comes from {largest}."
+    )
+    answer.draw(f"{said} {largest}.", f"Colours end at the largest weight.{rest}", clear=selection.clear)
 
 
 def _on_special(view: View, words: PageWords) -> float:

@@ -92,10 +92,15 @@ def options(view: View | None) -> None:
     if boxes_input.are_known(view):
         boxes_input.controls()
     look = {"placeholder": "Choose a sentence", "label_visibility": "visible"}
-    examples.draw(__file__, example_group(), "example", then=clear, **look)
+    examples.draw(__file__, example_group(), "example", then=_another_sentence, **look)
     if not state.newest(ViewParams.pair) and not state.newest(ViewParams.boxes):
         st.caption("A second sentence: the model then processes both as a pair, [CLS] A [SEP] B [SEP].")
         _second_sentence()
+
+
+def _another_sentence() -> None:
+    boxes_input.remove()
+    clear()
 
 
 def tower_controls() -> None:

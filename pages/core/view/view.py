@@ -173,7 +173,7 @@ def typed_text() -> Text:
     """The typed sentence, with the second one, or the boxes of its words where the model knows places on a page."""
     text, boxes = state.get(ViewParams.text), state.get(ViewParams.boxes)
     if boxes and model_store.model(model_spec()).config.places is not None:
-        return Text(text, boxes=boxes)
+        return Text(" ".join(text.split()), boxes=boxes)
     return Text(text, state.get(ViewParams.pair) or None)
 
 

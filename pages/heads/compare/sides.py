@@ -27,10 +27,8 @@ def sides(view: View, params: SideB) -> Sides:
     elif params.what == "sentences":
         run = run.about(second_input.current(view, SideB.input_b))
     elif params.what == "models":
-        run = replace(run, model=model_store.taking(other_model(view, params), view.loaded.takes))
+        run = model_store.run_on(run, model_store.taking(other_model(view, params), view.loaded.takes))
     other = model_store.model(run.model)
-    if other.config.places is None and view.trace.places is not None:  # its words have no boxes
-        run = run.but(boxes=None)
     if other.takes != view.loaded.takes:
         raise encoder.EncoderError(
             f"Model A accepts {input_kinds.NOUNS[view.loaded.takes]}, and model B, {other.name}, "
