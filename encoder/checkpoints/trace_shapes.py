@@ -10,10 +10,11 @@ from typing import Any
 
 from encoder.checkpoints.json_fields import from_fields
 from encoder.edits.base import MEMORY_POINTS
-from encoder.errors import LoadError, quoted
+from encoder.errors import LoadError, TextError, quoted
+from encoder.inputs.boxes import checked
 from encoder.inputs.layout import Layout
 from encoder.inputs.text import Tokenized
-from encoder.model.config import MOST, EncoderConfig
+from encoder.model.config import EncoderConfig
 from encoder.model.hooks import LAYER_POINTS, OTHER_POINTS
 from encoder.trace.capture import ON_REQUEST
 
@@ -48,6 +49,7 @@ def check(about: Any, shapes: Shapes) -> None:
     _check_values(values, config, n_tokens, n_memory)
     if about.get("source") is not None:
         _check_source(about["source"], n_tokens)
+        _check_places(about["source"].get("places"), n_tokens, config)
     _check_layout(about.get("layout"), n_tokens)
     if about.get("decoder") is not None:
         inside = {name.removeprefix("decoder/"): one for name, one in shapes.items() if name.startswith("decoder/")}
@@ -142,14 +144,21 @@ def _check_source(fields: Any, n_tokens: int) -> None:
             raise _wrong("source.offsets", place)
     if not all(-1 <= word < n_tokens for word in source.words) or not {*source.segments} <= {0, 1}:
         raise _wrong("source.words", source.words)
-    if source.places is not None and (
-        len(source.places) != n_tokens
-        or len({len(place) for place in source.places}) != 1
-        or not all(_is_whole(one) and 0 <= one <= MOST for place in source.places for one in place)
-    ):
-        raise _wrong("source.places", source.places)
     if not _is_whole(source.n_full) or source.n_full < 0:
         raise _wrong("source.n_full", source.n_full)
+
+
+def _check_places(places: Any, n_tokens: int, config: EncoderConfig) -> None:
+    """Boxes of the tokens that the model accepts."""
+    if places is None:
+        return
+    if config.places is None or not isinstance(places, list) or len(places) != n_tokens:
+        raise _wrong("source.places", places)
+    try:
+        for place in places:
+            checked(place, config.places.largest)
+    except TextError as error:
+        raise _wrong("source.places", place) from error
 
 
 def _check_layout(layout: Any, n_tokens: int) -> None:

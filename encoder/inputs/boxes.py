@@ -43,7 +43,7 @@ class Words:
 
 def words_of(text: str, boxes: Iterable[Any], largest: int) -> Words:
     """The words of a text with their boxes. Raises TextError for another number of boxes, and for one that is none."""
-    words, found = tuple(readable(text).split()), tuple(_box(one, largest) for one in boxes)
+    words, found = tuple(readable(text).split()), tuple(checked(one, largest) for one in boxes)
     if len(words) != len(found):
         raise TextError(
             f"This text has {len(words):,} words between blanks and {len(found):,} boxes: specify one box for each."
@@ -53,7 +53,8 @@ def words_of(text: str, boxes: Iterable[Any], largest: int) -> Words:
     return Words(words, found)
 
 
-def _box(given: Any, largest: int) -> Box:
+def checked(given: Any, largest: int) -> Box:
+    """The box itself. Raises TextError for what is none, or reaches beyond the largest coordinate."""
     try:
         numbers = tuple(given)
         box = tuple(map(int, numbers))
@@ -123,7 +124,7 @@ def read_lines(text: str, largest: int) -> Words:
                 f"Line {number:,} is {quoted(line)}: write each line as “{LINE}”, such as “Total 80 640 150 665”."
             )
         try:
-            boxes.append(_box(list(map(int, parts[1:])), largest))
+            boxes.append(checked(list(map(int, parts[1:])), largest))
         except TextError as error:
             raise TextError(f"Line {number:,}: {error}") from None
         words.append(parts[0])

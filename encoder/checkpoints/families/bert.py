@@ -362,7 +362,14 @@ def layoutlmv3_of(fields: Fields) -> Family:
         f"{ours}.weight": Part(f"encoder.{name}.weight", transpose=True, factor=width**-0.5)
         for ours, name in theirs.items()
     }
-    return LAYOUTLMV3.but(biases)
+    named = fields.get("id2label")
+    n_labels = len(named) if isinstance(named, dict) else fields.integer("num_labels", 2)
+    tagger = TAGGER if n_labels < LAYOUTLMV3_PLAIN else DENSE_CLASSIFIER
+    return LAYOUTLMV3.but(biases, classifiers={"sequence": DENSE_CLASSIFIER, "token": tagger})
+
+
+#: LayoutLMv3 tags tokens with one linear map where there are fewer labels.
+LAYOUTLMV3_PLAIN = 10
 
 
 #: Huang et al. 2022, without the image of the page: RoBERTa with boxes, and biases by distance.
@@ -373,7 +380,6 @@ LAYOUTLMV3 = ROBERTA.but(
     .taking(layer_norm_eps=1e-5),
     prefixes=("layoutlmv3.", ""),
     head=None,
-    classifiers={},
     dropped=HEADS_DROPPED
     | {
         r"(patch_embed|norm|LayerNorm)\..*|cls_token|pos_embed": "the image of a page",
