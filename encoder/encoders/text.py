@@ -234,6 +234,7 @@ class TextEncoder(NamedEncoder):
         *,
         stride: int | None = None,
         max_tokens: int | None = None,
+        boxes: Sequence[Box] | None = None,
         edits: Sequence[Edit] = (),
         request: Sequence[str] = (),
     ) -> Iterator[TraceWindow]:
@@ -241,7 +242,7 @@ class TextEncoder(NamedEncoder):
 
         No window attends to another: to the model, each is a text whose positions count from 0.
         """
-        for window in self.windows(text, pair, stride=stride, max_tokens=max_tokens):
+        for window in self.windows(text, pair, stride=stride, max_tokens=max_tokens, boxes=boxes):
             trace = self.trace_tokens(window.sentence, edits=edits, request=request)
             yield TraceWindow(trace, window.tokens, window.characters, window.slides)
 
