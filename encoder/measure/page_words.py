@@ -5,6 +5,7 @@ Shapes: L layers, H heads, T tokens, W words, R directions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,10 +34,20 @@ class PageWords:
     #: [T]: the word of each token, -1 for special tokens and padding.
     of_token: np.ndarray
 
-    def sums(self, row: Tensor) -> np.ndarray:
-        """Weights [T] of tokens -> [W], their sum for each word. Special tokens are left out."""
-        values = row.detach().float().cpu().numpy()
-        return np.array([values[list(some)].sum() for some in self.tokens], dtype=np.float32)
+    def unit(self, token: int) -> tuple[int, ...]:
+        """The tokens of a token's word; a special token by itself."""
+        word = int(self.of_token[token])
+        return self.tokens[word] if word >= 0 else (token,)
+
+    def to_words(self, maps: Tensor, tokens: Sequence[int]) -> np.ndarray:
+        """maps [T, T], some queries -> [W]: the mean weight that they give to each word, the sum over its tokens."""
+        row = maps[list(tokens)].float().mean(0).cpu().numpy()
+        return np.array([row[list(some)].sum() for some in self.tokens], dtype=np.float32)
+
+    def from_words(self, maps: Tensor, tokens: Sequence[int]) -> np.ndarray:
+        """maps [T, T], some keys -> [W]: the weight that each word gives to them together, the mean over its tokens."""
+        column = maps[:, list(tokens)].float().sum(1).cpu().numpy()
+        return np.array([column[list(some)].mean() for some in self.tokens], dtype=np.float32)
 
 
 def page_words(trace: Trace) -> PageWords:

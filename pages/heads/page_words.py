@@ -27,6 +27,8 @@ NAMES = {
     "here": "the same box",
     "special": "special tokens",
 }
+#: What a weight of a word is.
+MEANS = "Weights to the tokens of a word are added, those from them are averaged."
 WHICH = {"to": "What it attends to", "from": "What attends to it"}
 
 
@@ -54,35 +56,33 @@ def draw(view: View) -> Export:
 
 
 def _weights(view: View, words: PageWords, direction: str) -> np.ndarray:
-    """[W]: of the selected token, or the mean over the tokens of all words."""
+    """[W]: of the selected word, as sums and means over its tokens; without one, what a word receives on average."""
     maps = view.trace.attention(view.layer, view.head)
-    if direction == "from":
-        maps = maps.T
-    row = maps[np.flatnonzero(words.of_token >= 0)].mean(0) if view.i is None else maps[view.i]
-    return words.sums(row)
+    if view.i is not None and direction == "from":
+        return words.from_words(maps, words.unit(view.i))
+    return words.to_words(maps, _queries(view, words))
+
+
+def _queries(view: View, words: PageWords) -> list[int]:
+    """The tokens of the selected word, or of all words."""
+    return np.flatnonzero(words.of_token >= 0).tolist() if view.i is None else list(words.unit(view.i))
 
 
 def _answer(view: View, words: PageWords, weights: np.ndarray, direction: str) -> None:
     best = [int(word) for word in np.argsort(-weights, kind="stable")[: answer.NAMED]]
     largest = ", ".join(f"{token_names.quoted(words.words, word)} {three_digits(weights[word])}" for word in best)
-    rest = "" if direction == "from" else f" On tokens without a place: {three_digits(_on_special(view, words))}."
-    if view.i is None:
-        verb = "Words attend most to" if direction == "to" else "These words attend most to the others"
-        answer.draw(f"{verb}: {largest}.", f"Select a word to read its own attention.{rest}")
-        return
-    name = token_names.bold(view.trace.labels, view.i)
-    said = (
-        f"{name} attends most to {largest}." if direction == "to" else f"Most attention to {name} comes from {largest}."
-    )
-    answer.draw(f"{said} {largest}.", f"Colours end at the largest weight.{rest}", clear=selection.clear)
-
-
-def _on_special(view: View, words: PageWords) -> float:
-    """The weight on special tokens of the selected token, or the mean over the tokens of all words."""
-    maps = view.trace.attention(view.layer, view.head)
-    rows = np.flatnonzero(words.of_token >= 0) if view.i is None else [view.i]
     special = np.flatnonzero(tokens.is_special(view.trace))
-    return float(maps[rows][:, special].sum(-1).mean())
+    on_special = view.trace.attention(view.layer, view.head)[_queries(view, words)][:, special].sum(-1).mean()
+    rest = f" On tokens without a place: {three_digits(float(on_special))}."
+    if view.i is None:
+        answer.draw(f"Words attend most to {largest}.", f"Select a word to read its own attention.{rest}")
+        return
+    word = int(words.of_token[view.i])
+    name = token_names.bold(view.trace.labels, view.i) if word < 0 else token_names.bold(words.words, word)
+    if direction == "from":
+        answer.draw(f"Most attention to {name} comes from {largest}.", MEANS, clear=selection.clear)
+    else:
+        answer.draw(f"{name} attends most to {largest}.", f"{MEANS}{rest}", clear=selection.clear)
 
 
 def _figure(view: View, words: PageWords, weights: np.ndarray, chosen: int | None, direction: str) -> object:
