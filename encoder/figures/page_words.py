@@ -45,7 +45,7 @@ def page_of_words(
         showlegend=False,
         cliponaxis=False,
     )
-    figure = go.Figure(points, layout=neutral_layout(margin={"l": 0, "r": 0, "t": 4, "b": 4}))
+    figure = go.Figure(points, layout=neutral_layout(margin={"l": 0, "r": 0, "t": 36, "b": 4}))
     largest, lut = max(float(values.max(initial=0.0)), 1e-9), colour.thumbnails_lut(colours)
     for place, (box, value) in enumerate(zip(places, values, strict=True)):
         share = value / largest
