@@ -75,10 +75,12 @@ def ratio(title: str, case: Case, seconds: float, clock: str) -> Figure:
     if {"num_experts", "num_local_experts"} & case.fields.keys():
         made.set_experts_implementation("grouped_mm")  # type: ignore[operator]
     given = inputs(ours)
+    places = torch.tensor([every_family.boxes_of(given.shape[1])]) if case.boxes else None
+    more = case.more(given) | ({"bbox": places} if case.boxes else {})
     theirs = case.encode(made).base_model  # without a head
     calls: dict[str, Callable[[], Tensor]] = {
-        "ours": torch.no_grad()(lambda: ours.encoder(given)),
-        "transformers": torch.no_grad()(lambda: theirs(given, **case.more(given)).last_hidden_state),
+        "ours": torch.no_grad()(lambda: ours.encoder(given, places=places)),
+        "transformers": torch.no_grad()(lambda: theirs(given, **more).last_hidden_state),
     }
     mine, other = (call() for call in calls.values())
     apart = float((mine - other).abs().max()) / max(1.0, float(other.abs().max()))

@@ -283,6 +283,8 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         "norm of q and k by head": config.qk_norm == "head",
         "norm of q and k": config.qk_norm == "full",
         "windows": any(windows) if isinstance(windows, tuple) else windows is not None,
+        "boxes on a page": config.places is not None,
+        "bias by distance on a page": config.places is not None and config.places.buckets > 0,
         "bias by rows and columns": config.relative_grid,
         "bias by distance": config.table_rows > 0 and not config.relative_grid,
         "gated bias": config.relative_gate,

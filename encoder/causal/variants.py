@@ -28,7 +28,10 @@ Variant = tuple[Edit, ...]
 #: The points of either attention that are computed again where they are edited.
 COMPUTED = ("scores", "pattern")
 #: Outside the layers: what all rows have in common.
-APART = ("embedding.position", "embedding.tokens", "embedding.segments", "embedding_norm.input", "memory")
+APART = (
+    "embedding.position", "embedding.tokens", "embedding.segments", "embedding.places", "embedding_norm.input",
+    "memory",
+)  # fmt: skip
 #: (hook point, layer) -> rows of the batch that are edited there.
 Rows = dict[tuple[str, int | None], list[int]]
 #: A batch has about this many tokens, so that a long text needs little memory and a chunk takes about a second.
@@ -76,7 +79,7 @@ def _run(encoder: Encoder, plain: Trace, variants: list[Variant], starts: list[i
     """Outputs [n, T, D] of variants that are sorted by their first layers."""
     n_layers, n_tokens = encoder.config.n_layers, plain.n_tokens
     stream = plain.streams
-    contexts = encoder.attention_contexts(stream[0].unsqueeze(0), None, plain.memory)
+    contexts = encoder.attention_contexts(stream[0].unsqueeze(0), None, plain.memory, places=plain.places)
     visitor = RowVisitor(contexts, variants)
     x = stream[0].new_empty(0, *stream[0].shape)
     with explain_out_of_memory(encoder.device, len(variants) * n_tokens), visiting(visitor):

@@ -119,9 +119,7 @@ class Source:
                 f"The weight {self.name} of shape {shapes[0]} cannot be taken apart as config.json says: download it "
                 "again, or correct config.json."
             ) from error
-        fits = {table: files.shape(table)[1:] == shape[1:] for table in part.plus if not part.joins}
-        if part.joins:
-            fits[part.plus[0]] = sum(files.shape(table)[-1] for table in part.plus) == shape[-1]
+        fits = {table: files.shape(table)[1:] == shape[1:] for table in part.plus}
         if part.scale:
             fits[part.scale] = files.shape(part.scale) == shape[:1]
         for name, does in fits.items():

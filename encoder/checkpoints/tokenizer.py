@@ -133,7 +133,7 @@ def _of_json(folder: Path, saved: Tokenizer, fields: Mapping[str, Any], override
         return _of_older(folder, fields, overrides)
     segments, pads_left = segments_of(settings, kind), settings.values.get("padding_side") == "left"
     if kind is None or kind.kind != vocabulary:
-        notes = _note_on_class(name, kind, vocabulary)
+        notes = (*_note_on_class(name, kind, vocabulary), *_note_on_boxes(settings))
         return ReadTokenizer(_finished(as_saved(saved.backend, settings), settings, segments), notes, pads_left)
     before, ids = _states(saved.backend), _probed(saved.backend)
     try:
@@ -148,7 +148,16 @@ def _of_json(folder: Path, saved: Tokenizer, fields: Mapping[str, Any], override
             f"PreTrainedTokenizerFast in {FILE}, or download it again."
         ) from error
     notes = _note_on_parts(name, before, _states(backend)) if ids != after else ()
-    return ReadTokenizer(found, notes, pads_left)
+    return ReadTokenizer(found, (*notes, *_note_on_boxes(settings)), pads_left)
+
+
+def _note_on_boxes(settings: TokenizerSettings) -> tuple[str, ...]:
+    """A sentence where the settings give special tokens boxes of their own."""
+    usual = [0, 0, 0, 0]
+    others = [name for name in ("cls_token_box", "sep_token_box") if settings.values.get(name, usual) != usual]
+    if not others:
+        return ()
+    return (f"{FILE} has {' and '.join(others)}: here special tokens have the boxes of their family.",)
 
 
 def segments_of(settings: TokenizerSettings, kind: TokenizerClass | None) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from encoder.checkpoints.tokenizer_settings import TokenizerSettings, wrong
@@ -290,6 +290,11 @@ def byte_level(backend: Any, settings: TokenizerSettings, charsmap: Charsmap) ->
     backend.decoder = decoders.ByteLevel()
 
 
+def spaced(settings: TokenizerSettings) -> TokenizerSettings:
+    """The settings with a space before the first word, unless they say otherwise."""
+    return replace(settings, values={"add_prefix_space": True, **settings.values})
+
+
 def composed_byte_level(backend: Any, settings: TokenizerSettings, charsmap: Charsmap) -> None:
     """GPT-NeoX's: the same on composed characters."""
     from tokenizers import normalizers
@@ -467,6 +472,14 @@ _DISTILBERT = TokenizerClass("WordPiece", BERT, words(), bert_ends)
 _JAPANESE = TokenizerClass("WordPiece", BERT, japanese, bert_ends)
 _BYTES = {"continuing_subword_prefix": "", "end_of_word_suffix": ""}
 _ROBERTA = TokenizerClass("BPE", SPM, byte_level, roberta_ends, _BYTES)
+#: RoBERTa's, in which the first word of a text has a space before it, too.
+_LAYOUTLMV3 = TokenizerClass(
+    "BPE",
+    SPM,
+    lambda backend, settings, charsmap: byte_level(backend, spaced(settings), charsmap),
+    lambda backend, texts, settings: roberta_ends(backend, texts, spaced(settings)),
+    _BYTES,
+)
 _GEMMA = {"unk_token": "unk_token", "fuse_unk": True, "byte_fallback": True}
 CLASSES: dict[str, TokenizerClass] = {
     **dict.fromkeys(("BertTokenizer", "ElectraTokenizer", "MobileBertTokenizer", "LayoutLMTokenizer", "LxmertTokenizer",
@@ -479,6 +492,7 @@ CLASSES: dict[str, TokenizerClass] = {
     ),
     "EsmTokenizer": TokenizerClass("WordLevel", ESM, residues, residue_ends, older=True),
     **dict.fromkeys(("RobertaTokenizer", "LongformerTokenizer", "LEDTokenizer", "BartTokenizer"), _ROBERTA),
+    "LayoutLMv3Tokenizer": _LAYOUTLMV3,
     "DebertaTokenizer": TokenizerClass("BPE", ENDS | BERT, byte_level, deberta_ends, _BYTES, segments=True),
     "GPT2Tokenizer": TokenizerClass("BPE", GPT | {"pad_token": None}, byte_level, None, _BYTES),
     "GPTNeoXTokenizer": TokenizerClass("BPE", GPT | {"pad_token": "<|padding|>"}, composed_byte_level, no_ends, _BYTES),

@@ -46,7 +46,7 @@ OTHERS = frozenset(
     BlenderbotTokenizer ByT5Tokenizer CTRLTokenizer CanineTokenizer ClvpTokenizer CodeLlamaTokenizer
     CohereTokenizer ConvBertTokenizer CpmAntTokenizer CpmTokenizer DPRReaderTokenizer DiaTokenizer
     EsmcTokenizer FNetTokenizer FSMTTokenizer FlaubertTokenizer FunnelTokenizer
-    GPTNeoXJapaneseTokenizer HerbertTokenizer LasrTokenizer LayoutLMv2Tokenizer LayoutLMv3Tokenizer
+    GPTNeoXJapaneseTokenizer HerbertTokenizer LasrTokenizer LayoutLMv2Tokenizer
     LayoutXLMTokenizer LukeTokenizer MBart50Tokenizer MBartTokenizer MarkupLMTokenizer MgpstrTokenizer
     MvpTokenizer MyT5Tokenizer NllbTokenizer NougatTokenizer OpenAIGPTTokenizer PLBartTokenizer
     ParakeetTokenizer PegasusTokenizer PerceiverTokenizer PhobertTokenizer ProphetNetTokenizer

@@ -10,7 +10,8 @@ from typing import Any
 
 from encoder.checkpoints.json_fields import from_fields
 from encoder.edits.base import MEMORY_POINTS
-from encoder.errors import LoadError, quoted
+from encoder.errors import LoadError, TextError, quoted
+from encoder.inputs.boxes import checked
 from encoder.inputs.layout import Layout
 from encoder.inputs.text import Tokenized
 from encoder.model.config import EncoderConfig
@@ -20,7 +21,10 @@ from encoder.trace.capture import ON_REQUEST
 #: Values that the forward pass also records.
 MORE_POINTS = ("entering", "gate", "cross.gate", "bias_gate", "positions")
 #: Of the embedding: their width may be another than D.
-NARROW = ("embedding.tokens", "embedding.segments", "embedding.position", "embedding_norm.input", "embedding")
+NARROW = (
+    "embedding.tokens", "embedding.segments", "embedding.position", "embedding.places", "embedding_norm.input",
+    "embedding",
+)  # fmt: skip
 Shapes = Mapping[str, tuple[int, ...]]
 
 
@@ -45,6 +49,7 @@ def check(about: Any, shapes: Shapes) -> None:
     _check_values(values, config, n_tokens, n_memory)
     if about.get("source") is not None:
         _check_source(about["source"], n_tokens)
+        _check_places(about["source"].get("places"), n_tokens, config)
     _check_layout(about.get("layout"), n_tokens)
     if about.get("decoder") is not None:
         inside = {name.removeprefix("decoder/"): one for name, one in shapes.items() if name.startswith("decoder/")}
@@ -141,6 +146,19 @@ def _check_source(fields: Any, n_tokens: int) -> None:
         raise _wrong("source.words", source.words)
     if not _is_whole(source.n_full) or source.n_full < 0:
         raise _wrong("source.n_full", source.n_full)
+
+
+def _check_places(places: Any, n_tokens: int, config: EncoderConfig) -> None:
+    """Boxes of the tokens that the model accepts."""
+    if places is None:
+        return
+    if config.places is None or not isinstance(places, list) or len(places) != n_tokens:
+        raise _wrong("source.places", places)
+    try:
+        for place in places:
+            checked(place, config.places.largest)
+    except TextError as error:
+        raise _wrong("source.places", place) from error
 
 
 def _check_layout(layout: Any, n_tokens: int) -> None:

@@ -212,6 +212,7 @@ def traces(options: argparse.Namespace, request: tuple[str, ...] = ()) -> Iterat
     from encoder.classify import with_labels
     from encoder.encoders.signal import SignalEncoder
     from encoder.encoders.text import of_text
+    from encoder.inputs.box_files import open_words
 
     labels = getattr(options, "labels", None)
     if options.run is not None:
@@ -227,6 +228,12 @@ def traces(options: argparse.Namespace, request: tuple[str, ...] = ()) -> Iterat
     given: list[tuple[NamedEncoder, str | Path]] = [(models[0], text) for text in texts(options)]
     given += [(models[-1], file) for file in options.file or []]
     for number, (model, one) in enumerate(track(given, len(given), "inputs")):
+        if isinstance(one, Path) and model.config.places is not None:
+            words = open_words(one)
+            encoder = of_text(model, "choose a text model.")
+            found = encoder.trace(words.text, pair, boxes=words.boxes, pad_to=pad_to, request=request)
+            yield Input(number, model, found, len(given) == 1, options)
+            continue
         if isinstance(one, Path) and not isinstance(model, SignalEncoder):
             raise CommandError(f"{model.name} accepts text: specify --texts {one} for the texts of a file.")
         if isinstance(model, SignalEncoder) and pair is None and pad_to is None:

@@ -216,12 +216,13 @@ def width(config: EncoderConfig, point: str, layer: int | None, n_tokens: int, n
         "final_norm.input": not config.final_norm,
         "embedding_norm.input": not config.embedding_norm,
         "embedding.segments": not config.n_segments,
+        "embedding.places": config.places is None,
         "embedding.position": config.position not in ("learned", "sinusoidal", "convolutional"),
     }
     if missing.get(point):
         return None
-    in_tables = ("embedding.tokens", "embedding.segments", "embedding.position", "embedding_norm.input")
-    return config.embedding_width if point in in_tables else config.d_model
+    in_tables = point == "embedding_norm.input" or point.startswith("embedding.")
+    return config.embedding_width if in_tables else config.d_model
 
 
 def check_point(name: str, point: object) -> None:

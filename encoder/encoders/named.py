@@ -237,6 +237,7 @@ class NamedEncoder(Shown):
         request: Sequence[str],
         on_overview: Receiver | None = None,
         memory: Memory | None = None,
+        places: Tensor | None = None,
     ) -> list[Mapping[str, Tensor]]:
         """Run a batch of B inputs with T = `n_tokens`, and return the recorded values of each.
 
@@ -254,7 +255,7 @@ class NamedEncoder(Shown):
             receiving(on_overview),
             torch.no_grad(),
         ):
-            self.encoder(inputs, mask, segments, memory)
+            self.encoder(inputs, mask, segments, memory, places=places)
         return [_values_of(recorder.values, index) for index in range(len(inputs))]
 
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from encoder.edits import Edit
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, TextError, quoted
+from encoder.inputs.boxes import Box, Words, placed, words_of
 from encoder.inputs.text import Batch, TextWindow, Tokenized, texts_of
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.classifier import Classifier
@@ -113,28 +114,62 @@ class TextEncoder(NamedEncoder):
 
     # --- tokens -------------------------------------------------------------------------------------------------------
 
-    def tokenize(self, text: str, pair: str | None = None, max_tokens: int | None = None) -> Tokenized:
+    def tokenize(
+        self,
+        text: str,
+        pair: str | None = None,
+        max_tokens: int | None = None,
+        *,
+        boxes: Sequence[Box] | None = None,
+    ) -> Tokenized:
         """Text -> tokens, cut at `max_tokens` or at what the model accepts, whichever is less.
 
-        Raises TextError for a token that the encoder has no vector for.
+        boxes: of `trace`. Raises TextError for a token that the encoder has no vector for, and for boxes that do not
+        fit.
         """
         limit = self.config.max_tokens if max_tokens is None else min(max_tokens, self.config.max_tokens)
-        return _known(self.tokenizer.encode(text, pair, limit), self.config, self.name)
+        words = self._words(text, pair, boxes)
+        found = self.tokenizer.encode(text if words is None else words.text, pair, limit)
+        return self._placed(_known(found, self.config, self.name), words)
+
+    def _words(self, text: str, pair: str | None, boxes: Sequence[Box] | None) -> Words | None:
+        """The words of a text with their boxes; None without boxes. Raises TextError for boxes that do not fit."""
+        if boxes is None:
+            return None
+        if self.config.places is None:
+            raise TextError(f"{self.name} knows no places on a page: leave the boxes out, or open a LayoutLM.")
+        if pair:
+            raise TextError("Boxes belong to one text: leave the second text out, or the boxes.")
+        return words_of(text, boxes, self.config.places.largest)
+
+    def _placed(self, sentence: Tokenized, words: Words | None) -> Tokenized:
+        """The tokens with the boxes of their words, where there are boxes."""
+        shape = self.config.places
+        return sentence if words is None or shape is None else placed(sentence, words, shape)
 
     def windows(
-        self, text: str, pair: str | None = None, *, stride: int | None = None, max_tokens: int | None = None
+        self,
+        text: str,
+        pair: str | None = None,
+        *,
+        stride: int | None = None,
+        max_tokens: int | None = None,
+        boxes: Sequence[Box] | None = None,
     ) -> list[TextWindow]:
         """A text of any length as overlapping windows of `max_tokens` tokens, by default what the model accepts.
 
         pair: the longer text slides, and every window contains the other (`Tokenizer.windows`). stride: tokens from the
-        start of a window to the start of the next, by default half of what a window contains of the text. Raises
-        TextError for a stride that would leave out tokens.
+        start of a window to the start of the next, by default half of what a window contains of the text. boxes: of
+        `trace`. Raises TextError for a stride that would leave out tokens, and for boxes that do not fit.
         """
         limit = self.config.max_tokens if max_tokens is None else min(max_tokens, self.config.max_tokens)
-        found = self.tokenizer.windows(text, limit, stride, pair)
-        for window in found:
-            _known(window.sentence, self.config, self.name)
-        return found
+        words = self._words(text, pair, boxes)
+        found = self.tokenizer.windows(text if words is None else words.text, limit, stride, pair)
+        known = (_known(window.sentence, self.config, self.name) for window in found)
+        return [
+            dataclasses.replace(window, sentence=self._placed(one, words))
+            for window, one in zip(found, known, strict=True)
+        ]
 
     # --- traces -------------------------------------------------------------------------------------------------------
 
@@ -143,6 +178,7 @@ class TextEncoder(NamedEncoder):
         text: str,
         pair: str | None = None,
         *,
+        boxes: Sequence[Box] | None = None,
         target: str | Sequence[int] | None = None,
         begin: Sequence[str] = (),
         pad_to: int | None = None,
@@ -154,12 +190,15 @@ class TextEncoder(NamedEncoder):
 
         A text longer than the model accepts is cut; `trace.source.n_full` says how long it was. pad_to: the number of
         tokens of the longest text in its batch; `trace.mask` marks the padding, `trace.unpadded` leaves it out.
+        boxes: of each word between blanks its left, upper, right and lower edge on the page, from 0 to 1000 (LayoutLM);
+        without them all are 0.
         `edits` change the forward pass (encoder.edits); `request` records more hook points (capture.ON_REQUEST).
         target, begin, decoder_edits: with a target, `trace.decoder` is the decoder's pass over it (`decode`).
         Raises TextError for a length that cannot be padded to, EncoderError for edits or a request that do not fit, and
         OutOfMemory.
         """
-        found = self.trace_tokens(self.tokenize(text, pair), pad_to=pad_to, edits=edits, request=request)
+        sentence = self.tokenize(text, pair, boxes=boxes)
+        found = self.trace_tokens(sentence, pad_to=pad_to, edits=edits, request=request)
         return (
             found if target is None else self.decode(found, target, begin=begin, edits=decoder_edits, request=request)
         )
@@ -199,6 +238,7 @@ class TextEncoder(NamedEncoder):
         *,
         stride: int | None = None,
         max_tokens: int | None = None,
+        boxes: Sequence[Box] | None = None,
         edits: Sequence[Edit] = (),
         request: Sequence[str] = (),
     ) -> Iterator[TraceWindow]:
@@ -206,7 +246,7 @@ class TextEncoder(NamedEncoder):
 
         No window attends to another: to the model, each is a text whose positions count from 0.
         """
-        for window in self.windows(text, pair, stride=stride, max_tokens=max_tokens):
+        for window in self.windows(text, pair, stride=stride, max_tokens=max_tokens, boxes=boxes):
             trace = self.trace_tokens(window.sentence, edits=edits, request=request)
             yield TraceWindow(trace, window.tokens, window.characters, window.slides)
 
@@ -240,8 +280,16 @@ class TextEncoder(NamedEncoder):
         applied = self._resolved(edits)
         batch = self.tokenizer.batch(sentences, self.device, pad_to)
         n_tokens = batch.ids.shape[1]
-        inputs = batch.ids, batch.mask, batch.segments
-        recorded = self._recorded(*inputs, n_tokens=n_tokens, edits=applied, request=request, on_overview=on_overview)
+        recorded = self._recorded(
+            batch.ids,
+            batch.mask,
+            batch.segments,
+            n_tokens=n_tokens,
+            edits=applied,
+            request=request,
+            on_overview=on_overview,
+            places=batch.places,
+        )
         pad, pad_id = self.tokenizer.pad_token, self.tokenizer.pad_id or 0
         traces = []
         for index, (sentence, values) in enumerate(zip(sentences, recorded, strict=True)):

@@ -41,7 +41,6 @@ def cross_score(trace: DecoderTrace, place: Place) -> Score:
         row=found.scores,
         allowed=found.allowed,
         weights=found.weights,
-        has_bias=False,
     )
 
 

@@ -1,4 +1,4 @@
-"""The embedding: a row of the table, plus segment and position, then a norm and a projection.
+"""The embedding: a row of the table, plus segment, position and box, then a norm and a projection.
 
 Shapes: T tokens, V vocabulary, E width of the tables (D unless they are factorised), D d_model.
 """
@@ -29,6 +29,8 @@ class EmbeddingStep:
     segment: Floats | None
     #: [E]; None where the model adds none.
     position: Floats | None
+    #: [E]: of its box on the page; None where the model knows none.
+    box: Floats | None
     #: [E]: their sum.
     total: Floats
     #: [E]: after the embedding norm; None without one.
@@ -42,7 +44,7 @@ class EmbeddingStep:
     def formula(self) -> Formula:
         """The selected component of the sum."""
         i, c = self.place.query, min(self.place.component, len(self.total) - 1)
-        parts = {"E_{t_i}": self.token, "S_{s_i}": self.segment, "P_i": self.position}
+        parts = {"E_{t_i}": self.token, "S_{s_i}": self.segment, "P_i": self.position, "B_i": self.box}
         added = {name: bracketed(vector[c]) for name, vector in parts.items() if vector is not None}
         return Formula(
             symbols=stack(r"x_i = " + " + ".join(added), rf"t_{{{i}}} = {self.id}"),
@@ -60,8 +62,10 @@ class EmbeddingStep:
 
 
 def embedding(trace: Trace, place: Place) -> EmbeddingStep:
-    """Token i: its row of the table, segment, position, their sum, the norm, the projection. Raises EncoderError for
-    another input than text."""
+    """Token i: its row of the table, segment, position, box, their sum, the norm, the projection.
+
+    Raises EncoderError for another input than text.
+    """
     config = trace.config
     if not config.takes_text:
         raise EncoderError("This model accepts no text and has no token table: choose a text model.")
@@ -70,13 +74,15 @@ def embedding(trace: Trace, place: Place) -> EmbeddingStep:
     token = value(trace, "embedding.tokens", i)
     segment = value(trace, "embedding.segments", i) if "embedding.segments" in trace.values else None
     position = None if trace.position is None else array(trace.position[i])
-    total: Floats = np.sum([part for part in (token, segment, position) if part is not None], axis=0)
+    box = value(trace, "embedding.places", i) if "embedding.places" in trace.values else None
+    total: Floats = np.sum([part for part in (token, segment, position, box) if part is not None], axis=0)
     return EmbeddingStep(
         place=place,
         id=trace.ids[i],
         token=token,
         segment=segment,
         position=position,
+        box=box,
         total=total,
         normalised=array(norm_of(trace, "embedding_norm", i).output) if config.embedding_norm else None,
         output=value(trace, "embedding", i),

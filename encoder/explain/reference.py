@@ -117,8 +117,8 @@ def _once(compute: Callable[Concatenate[Recomputation, P], R]) -> Callable[Conca
 class Recomputation:
     """Every number of one sentence in the precision `dtype`. It computes a layer when a number of it is needed.
 
-    It reads the config, the weights, the ids, the segments and the padding mask of `trace`, and none of its values.
-    Raises EncoderError for an edited forward pass, and for images, whose pixels a trace does not contain.
+    It reads the config, the weights, the ids, the segments, the boxes and the padding mask of `trace`, and none of its
+    values. Raises EncoderError for an edited forward pass, and for images, whose pixels a trace does not contain.
     """
 
     def __init__(self, trace: Trace, dtype: DTypeLike = np.float64) -> None:
@@ -140,6 +140,7 @@ class Recomputation:
         self.mask: Bools = np.asarray(trace.mask.tolist())
         segments = trace.source.segments if trace.source is not None and trace.config.n_segments > 1 else ()
         self.segments = np.asarray([*segments] + [0] * (self.n_tokens - len(segments)))
+        self.boxes = None if trace.places is None else np.asarray(trace.places.tolist())  # [T, 4]
         self._parameters = trace.encoder.state_dict()
         self._kept: dict[tuple[Any, ...], Any] = {}
 
@@ -216,11 +217,25 @@ class Recomputation:
             return arithmetic.sine_halves(rows, config.embedding_width).astype(self.dtype)
         return self.weight("embedding.positions.table.weight", rows.tolist())
 
+    def box_rows(self) -> Floats | None:
+        """[T, E], or None where the model knows no places on a page."""
+        if self.config.places is None:
+            return None
+        boxes = np.zeros((self.n_tokens, 4), dtype=np.int64) if self.boxes is None else self.boxes
+        left, upper, right, lower = boxes.T
+        rows = {"x": (left, right), "y": (upper, lower), "height": (lower - upper,), "width": (right - left,)}
+        x, y, height, width = (
+            [self.weight(f"embedding.places.{name}.weight", list(row)) for row in some] for name, some in rows.items()
+        )
+        parts = (x[0], y[0], x[1], y[1], *height, *width)
+        found: Floats = np.concatenate(parts, axis=-1) if self.config.places.joined else np.sum(parts, axis=0)
+        return found
+
     @_once
     def embedding_sum(self) -> Floats:
-        """[T, E]: token + segment + position."""
+        """[T, E]: token + segment + position + box."""
         total = self.token_rows()
-        for part in (self.segment_rows(), self.position_rows()):
+        for part in (self.segment_rows(), self.position_rows(), self.box_rows()):
             total = total if part is None else total + part
         return total
 
@@ -353,6 +368,9 @@ class Recomputation:
             bias = arithmetic.relative_bias(table, config.relative_max_distance, rows, keys)[head]
         elif config.position == "alibi":
             bias = arithmetic.alibi(config.n_heads, rows, keys)[head]
+        of_page = self._bias_on_page(rows)
+        if bias is not None and of_page is not None:
+            bias = bias + of_page[head]
         scale = config.score_scale if scaled else 1.0
         causal = config.causal if causal is None else causal
         allowed = arithmetic.allowed(self.mask, rows, causal, config.window_of_layer(layer))
@@ -362,6 +380,18 @@ class Recomputation:
         if config.score_cap is not None:
             plain = np.tanh(plain / config.score_cap) * config.score_cap
         return plain if bias is None else plain + bias, allowed
+
+    def _bias_on_page(self, rows: NDArray[np.integer]) -> Floats | None:
+        """[H, Ti, T]: the bias by the distances of left and of lower edges; None without one, or without boxes."""
+        shape = self.config.places
+        if shape is None or not shape.buckets or self.boxes is None:
+            return None
+        edges = {"x": self.boxes[:, 0], "y": self.boxes[:, 3]}
+        across, down = (
+            arithmetic.relative_bias(self.weight(f"box_bias_{name}.weight"), shape.max_distance, edge[rows], edge)
+            for name, edge in edges.items()
+        )
+        return across + down
 
     def _distance_terms(self, layer: int, head: int | slice, rows: NDArray[np.integer]) -> Iterator[Floats]:
         """DeBERTa's q_i . K_p[i - j] and k_j . Q_p[i - j], [Ti, T] or [h, Ti, T] each, before scaling."""

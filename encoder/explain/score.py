@@ -55,7 +55,7 @@ class Score:
     scale: float
     #: Of the score before bias and mask; None without one.
     cap: float | None
-    #: For the distance; 0 where the model adds none (`has_bias`).
+    #: For the distance; 0 where the model adds none.
     bias: float
     #: The score, before the mask.
     value: float
@@ -69,7 +69,8 @@ class Score:
     allowed: Bools
     #: [T]: softmax of the row.
     weights: Floats
-    has_bias: bool
+    #: What the bias follows, in formulas: the distance in the text, or also that on the page; "" without one.
+    bias_by: str = ""
 
     @property
     def formula(self) -> Formula:
@@ -98,7 +99,7 @@ class Score:
             numbers.append((f"u_{{{i},{j}}}", [value, number(total * self.scale)]))
             within = ("u_{i,j}", number(total * self.scale))
             rule, value = (rf"{number(self.cap)} \tanh \frac{{{one}}}{{{number(self.cap)}}}" for one in within)
-        added, plus = (r" + b_{j - i}", rf" + {bracketed(self.bias)}") if self.has_bias else ("", "")
+        added, plus = (rf" + b_{{{self.bias_by}}}", rf" + {bracketed(self.bias)}") if self.bias_by else ("", "")
         outcome = number(self.value) + ("" if self.visible else r" \;\to\; -\infty")
         steps = [outcome] if value + plus == number(self.value) else [value + plus, outcome]
         return Formula(
@@ -165,7 +166,7 @@ def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
         row=row.scores[0],
         allowed=row.allowed[0],
         weights=row.weights[0],
-        has_bias=bias is not None,
+        bias_by="" if bias is None else "j - i" if context.boxes is None else "i,j",
     )
 
 

@@ -13,6 +13,7 @@ from encoder.documents.document import Section, document
 from encoder.drawing import still
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
+from encoder.inputs.boxes import assumed
 from encoder.maps import aggregate
 from encoder.run import ModelSpec, Run
 from encoder.run.address import write_text
@@ -85,6 +86,10 @@ def facts(model: NamedEncoder, trace: Trace, **more: object) -> dict[str, str]:
     if length is not None:
         hidden = "; padding is not shown" if trace.n_left_out else ""
         said["Tokens"] += f", padded to {length:,} as in a batch{hidden}"
+    if trace.places is not None:
+        said["Boxes"] = "one for each word, without the image of the page"
+    elif no_boxes := assumed(config.places, source):
+        said["Boxes"] = no_boxes
     if trace.edits:
         said["Edits"] = edits_code(trace.edits)
     if model.remarks:

@@ -106,7 +106,9 @@ def gradients(model: NamedEncoder, given: Text, outcome: Outcome | str) -> Gradi
     with inside, torch.inference_mode(False), torch.enable_grad(), record(trace.applied, points) as recorder:
         if memory is not None:
             memory = Memory(memory.vectors.detach().clone().requires_grad_(), memory.mask)
-        value = measure(encoder.before_layer(encoder.config.n_layers, start.unsqueeze(0), memory=memory))[0]
+        last = encoder.config.n_layers
+        output = encoder.before_layer(last, start.unsqueeze(0), memory=memory, places=trace.places)
+        value = measure(output)[0]
         recorded = {name: one for name, one in recorder.values.items() if one.requires_grad}
         found = torch.autograd.grad(value, [start, *recorded.values()], allow_unused=True)
     whole = {"embedding": found[0]} | {
@@ -138,6 +140,8 @@ def integrated_gradients(
     trace = plain_trace(model, given).unpadded
     assert trace.source is not None
     measure, n_layers = as_outcome(outcome).on(model, trace), model.config.n_layers
-    return gradual.result(
-        iter_integrate(model, trace.source, lambda x: measure(model.encoder.before_layer(n_layers, x)), reference)
-    )
+
+    def measured(x: Tensor) -> Tensor:
+        return measure(model.encoder.before_layer(n_layers, x, places=trace.places))
+
+    return gradual.result(iter_integrate(model, trace.source, measured, reference))

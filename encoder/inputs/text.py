@@ -38,6 +38,8 @@ class Tokenized:
     offsets: tuple[tuple[int, int], ...]
     #: Number of tokens before the text was cut.
     n_full: int
+    #: Where each token is on its page, P numbers, such as its word's box; None: nothing is known of a page.
+    places: tuple[tuple[int, ...], ...] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -60,6 +62,7 @@ class Tokenized:
             special=self.special + (True,) * more,
             offsets=self.offsets + ((0, 0),) * more,
             n_full=max(self.n_full, n_tokens),
+            places=None if self.places is None else self.places + ((0,) * len(self.places[0]),) * more,
         )
 
 
@@ -80,11 +83,15 @@ class TextWindow:
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded inputs: ids, segments [B, T] long; mask [B, T] bool, True for a real token, or None without padding."""
+    """Padded inputs: ids, segments [B, T] long; mask [B, T] bool, True for a real token, or None without padding.
+
+    places [B, T, P] long, or None where no text has any.
+    """
 
     ids: Tensor
     segments: Tensor
     mask: Tensor | None
+    places: Tensor | None = None
 
     @property
     def real(self) -> Tensor:

@@ -369,7 +369,13 @@ class Tokenizer:
         if any(len(sentence) < n_tokens for sentence in sentences):
             lengths = torch.tensor([len(sentence) for sentence in sentences], device=device)
             mask = torch.arange(n_tokens, device=device) < lengths.unsqueeze(-1)
-        return Batch(ids, segments, mask)
+        placed = next((sentence.places for sentence in sentences if sentence.places is not None), None)
+        if placed is None:
+            return Batch(ids, segments, mask)
+        nowhere = (0,) * len(placed[0])
+        rows = [sentence.places or (nowhere,) * len(sentence) for sentence in sentences]
+        places = [[*row, *[nowhere] * (n_tokens - len(row))] for row in rows]
+        return Batch(ids, segments, mask, torch.tensor(places, device=device))
 
 
 def _given(text: str, pair: str | None) -> list[str]:

@@ -18,6 +18,7 @@ POOLINGS = {"mean", "cls"}
 OF_CONFIG: dict[str, Callable[[EncoderConfig], object]] = {
     "{position} positions": lambda config: config.position not in ("learned", "none", "rotary"),
     "the activation {activation}": lambda config: config.activation not in ACTIVATIONS,
+    "words at places of a page": lambda config: config.places,
     "experts": lambda config: config.experts,
     "adapters": lambda config: config.adapter,
     "causal attention": lambda config: config.causal,

@@ -21,7 +21,7 @@ from encoder.encoders.text import SIDES, TextEncoder
 from encoder.errors import EncoderError
 from encoder.live import bounds
 from encoder.live.tokenizer import described
-from encoder.model.attend import relative_bucket
+from encoder.model.biases import relative_bucket
 from encoder.model.config import EncoderConfig
 from encoder.model.rotary import rotary_frequencies
 from encoder.model.steps import settings_of

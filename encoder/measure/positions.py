@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError
-from encoder.model import attend
+from encoder.model import attend, biases
 from encoder.model.config import EncoderConfig
 from encoder.model.disentangled import PositionTerms
 from encoder.model.embed import is_sine_halves, sinusoidal
@@ -115,15 +115,15 @@ def distance_biases(encoder: Encoder, farthest: int, layer: int = 0) -> tuple[np
     """
     distances = torch.arange(-farthest, 1 if encoder.config.causal else farthest + 1)
     if encoder.config.position == "alibi":
-        slopes = attend.alibi_slopes(encoder.config.n_heads)
-        return distances.numpy(), attend.alibi(slopes, torch.zeros(1), distances)[:, 0].numpy() + 0.0  # not -0.0
+        slopes = biases.alibi_slopes(encoder.config.n_heads)
+        return distances.numpy(), biases.alibi(slopes, torch.zeros(1), distances)[:, 0].numpy() + 0.0  # not -0.0
     weights = encoder.bias_table(layer)
     if weights is None or encoder.config.relative_grid:
         return None
     table = weights.float().cpu()
     config = encoder.config
     zero = torch.zeros(1, dtype=torch.long)
-    bias = attend.relative_bias(table, zero, distances, config.relative_max_distance, config.relative_one_sided)
+    bias = biases.relative_bias(table, zero, distances, config.relative_max_distance, config.relative_one_sided)
     return distances.numpy(), bias[:, 0].numpy()
 
 
@@ -218,7 +218,10 @@ def order_effect(trace: Trace) -> OrderEffect:
     if segments is not None and trace.source is not None:
         segments[: len(trace.source)] = torch.tensor(trace.source.segments, device=device)
     mask = None if trace.n_real == trace.n_tokens else trace.mask.unsqueeze(0)
-    turned = trace.encoder(ids.unsqueeze(0), mask, None if segments is None else segments.unsqueeze(0))[0]
+    places = None if trace.places is None else trace.places[order.to(device)].unsqueeze(0)
+    turned = trace.encoder(ids.unsqueeze(0), mask, None if segments is None else segments.unsqueeze(0), places=places)[
+        0
+    ]
     now = torch.empty_like(turned)
     now[order.to(device)] = turned
     before, after = trace.output.float(), now.float()

@@ -17,6 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from encoder.model.biases import alibi, alibi_slopes, biases, grid_rows, relative_bias
+from encoder.model.boxes import BoxBias, BoxTables
 from encoder.model.config import EncoderConfig
 from encoder.model.disentangled import PositionTerms
 from encoder.model.rotary import grid_angles, rotary_angles, rotate
@@ -86,6 +88,8 @@ class AttentionContext:
     bias_gate: Tensor | None = None
     #: [T, D]: positions that the layer adds to its input, or None.
     added: Tensor | None = None
+    #: The bias by where the words are on the page, or None.
+    boxes: BoxBias | None = None
 
     # --- what depends on the tokens only ------------------------------------------------------------------------------
 
@@ -97,7 +101,7 @@ class AttentionContext:
     @property
     def biased(self) -> bool:
         """Whether a number for each pair of positions is added to the scores."""
-        return self.bias_table is not None or self.slopes is not None
+        return self.bias_table is not None or self.slopes is not None or self.boxes is not None
 
     @property
     def unmasked(self) -> bool:
@@ -115,7 +119,15 @@ class AttentionContext:
         return same and self.window == other.window and self.bias_gate is other.bias_gate
 
     def bias(self, rows: slice = EVERY, keys: slice = EVERY, heads: slice = EVERY) -> Tensor | None:
-        """[h, Ti, Tj], with a gate [B, h, Ti, Tj], added to the scores, or None."""
+        """[h, Ti, Tj], with a gate or boxes [B, h, Ti, Tj], added to the scores, or None."""
+        found = self._bias_by_order(rows, keys, heads)
+        if self.boxes is None:
+            return found
+        of_page = self.boxes.of(rows, keys, heads)
+        return of_page if found is None else found + of_page
+
+    def _bias_by_order(self, rows: slice, keys: slice, heads: slice) -> Tensor | None:
+        """`bias` for the order of the tokens."""
         queries, others = self.encoded[rows], self.encoded[keys]
         if self.slopes is not None:
             return alibi(self.slopes[heads], queries, others)
@@ -292,18 +304,20 @@ class Cache:
 class LearnedScores:
     """What the weights add in one layer, to the scores and, positions [T, D], to the residual stream before them.
 
-    bias_table [buckets, H]; terms: DeBERTa's; sinks [H].
+    bias_table [buckets, H]; terms: DeBERTa's; sinks [H]; boxes: tables by where words are on the page.
     """
 
     bias_table: Tensor | None = None
     terms: PositionTerms | None = None
     sinks: Tensor | None = None
     positions: Tensor | None = None
+    boxes: BoxTables | None = None
 
     def in_float32(self) -> LearnedScores:
-        """The same table and sinks in float32; terms take the type of q and k."""
+        """The same tables and sinks in float32; terms take the type of q and k."""
         table, sinks = (None if one is None else one.detach().float() for one in (self.bias_table, self.sinks))
-        return LearnedScores(table, self.terms, sinks)
+        boxes = None if self.boxes is None else self.boxes.in_float32()
+        return LearnedScores(table, self.terms, sinks, boxes=boxes)
 
 
 def contexts(
@@ -314,9 +328,10 @@ def contexts(
     rotates: bool,
     cache: Cache | None = None,
     memory: Memory | None = None,
+    places: Tensor | None = None,
 ) -> tuple[AttentionContext, ...]:
     """The context of each layer of one run. rotates: whether q and k still need their rotation; memory: what a decoder
-    reads."""
+    reads; places: of the tokens on their page, [T, P] or [B, T, P]."""
     cross: Sequence[AttentionContext | None] = [None] * config.n_layers
     if memory is not None and config.memory_width:
         plain = contexts(config.cross, encoded, memory.mask, [LearnedScores()] * config.n_layers, rotates=False)
@@ -350,6 +365,7 @@ def contexts(
             cache=cache,
             cross=cross[layer],
             added=learned[layer].positions,
+            boxes=BoxBias.of_run(learned[layer].boxes, places),
         )
         for layer in range(config.n_layers)
     )
@@ -405,58 +421,3 @@ def pattern_base_2(scores: Tensor) -> Tensor:
 def mix(pattern: Tensor, v: Tensor) -> Tensor:
     """pattern [..., Ti, Tj], v [..., Tj, K] -> z [..., Ti, K]: the weighted sum of the values."""
     return pattern @ v
-
-
-def relative_bucket(distance: Tensor, buckets: int, max_distance: int, one_sided: bool = False) -> Tensor:
-    """j - i -> bucket: half of the buckets for each side, exact up to a quarter of them, then logarithmic.
-
-    T5's scheme (Raffel et al. 2020, section 2.1), which MPNet uses too. Distances beyond `max_distance` share a bucket.
-    one_sided: all buckets are of earlier keys, and later ones are in the first (T5's decoder).
-    """
-    half = buckets if one_sided else buckets // 2
-    side = (distance > 0).long() * (0 if one_sided else half)
-    distance = (-distance).clamp(min=0) if one_sided else distance.abs()
-    exact = half // 2
-    # The clamp avoids the logarithm of 0; the exact branch below replaces these entries.
-    far = torch.log(distance.clamp(min=1).float() / exact) / math.log(max_distance / exact) * (half - exact)
-    far = (exact + far.long()).clamp(max=half - 1)
-    return side + torch.where(distance < exact, distance, far)
-
-
-def relative_bias(table: Tensor, queries: Tensor, keys: Tensor, max_distance: int, one_sided: bool = False) -> Tensor:
-    """table [buckets, H], queries [Ti], keys [Tj] (positions) -> [H, Ti, Tj], added to the scores."""
-    distance = keys.unsqueeze(-2) - queries.unsqueeze(-1)  # [Ti, Tj], j - i
-    return biases(table, relative_bucket(distance, table.shape[0], max_distance, one_sided))
-
-
-def biases(table: Tensor, rows: Tensor) -> Tensor:
-    """table [buckets, H], its rows [Ti, Tj] -> [H, Ti, Tj], contiguous: torch's kernel is slower with other masks."""
-    return table.T.contiguous().index_select(1, rows.flatten()).view(table.shape[1], *rows.shape)
-
-
-def grid_rows(queries: Tensor, keys: Tensor, side: int) -> Tensor:
-    """queries [Ti], keys [Tj] -> row of the table of biases for each pair, [Ti, Tj] (BEiT; Bao et al. 2022, code).
-
-    Token 0 is [CLS], the others are patches of a `side` x `side` grid. A row for each difference of rows and columns;
-    then one for [CLS] to patches, one for patches to [CLS], one for [CLS] itself.
-    """
-    width = 2 * side - 1
-    i, j = (queries - 1).unsqueeze(-1), (keys - 1).unsqueeze(-2)
-    patches = (i // side - j // side + side - 1) * width + i % side - j % side + side - 1
-    rows = torch.where((i < 0) & (j >= 0), width * width, patches)
-    rows = torch.where((i >= 0) & (j < 0), width * width + 1, rows)
-    return torch.where((i < 0) & (j < 0), width * width + 2, rows)
-
-
-def alibi_slopes(n_heads: int) -> Tensor:
-    """[H]: 2^(-8/n), 2^(-16/n), ... for n heads; where n is not a power of 2, those of the next smaller one, then every
-    second slope of the next larger one (Press et al. 2022, section 3 and code)."""
-    power = 2 ** (n_heads.bit_length() - 1)
-    slopes = [2.0 ** (-8.0 * (head + 1) / power) for head in range(power)]
-    slopes += [2.0 ** (-4.0 * (2 * head + 1) / power) for head in range(n_heads - power)]
-    return torch.tensor(slopes)
-
-
-def alibi(slopes: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
-    """slopes [H] -> [H, Ti, Tj]: -slope x |i - j|, added to the scores."""
-    return -slopes.view(-1, 1, 1) * (keys.unsqueeze(-2) - queries.unsqueeze(-1)).abs()

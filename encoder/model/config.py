@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from encoder.errors import ConfigError
+from encoder.model.boxes import Boxes
 from encoder.model.checks import LARGEST, MAX_LAYERS, MOST, check_kinds, check_whole, settle_eps, settle_factors
 from encoder.model.disentangled import Disentangled
 from encoder.model.experts import Experts
@@ -277,6 +278,9 @@ class EncoderConfig:
     #: Whether each layer but the first adds a table of positions to its input (YOLOS).
     layer_positions: bool = False
 
+    #: Words at places of a page (LayoutLM); None: the order of the tokens is all.
+    places: Boxes | None = None
+
     def __post_init__(self) -> None:
         fill = object.__setattr__  # how a frozen dataclass sets its own fields
         self._check_sizes()
@@ -333,6 +337,10 @@ class EncoderConfig:
         check_kinds(self)
         if self.experts is not None:
             self.experts.check(self.d_ffn, self.ffn_bias)
+        if self.places is not None:
+            self.places.widths(self.embedding_width)
+            if not self.takes_text or self.causal:
+                raise ConfigError("Only an encoder of texts has words at places of a page: leave places out.")
         if self.position == "convolutional":
             self._check_position_kernel()
         self._check_heads()

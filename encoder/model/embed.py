@@ -10,6 +10,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from encoder.model.boxes import BoxVectors
 from encoder.model.config import EncoderConfig, Patches
 from encoder.model.hooks import HookPoint
 from encoder.model.layers import LayerNorm, activate
@@ -250,7 +251,7 @@ def token_module(config: EncoderConfig) -> nn.Module:
 
 
 class Embedding(nn.Module):
-    """tokens (+ segments) (+ positions) -> norm -> projection to D where E is not D."""
+    """tokens (+ segments) (+ positions) (+ boxes) -> norm -> projection to D where E is not D."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -259,16 +260,28 @@ class Embedding(nn.Module):
         self.scale, self.mask_id, self.merged = config.embedding_scale, config.mask_id, config.merged_steps
         self.segments = nn.Embedding(config.n_segments, width) if config.n_segments else None
         self.positions = Positions(config)
+        self.places = None if config.places is None else BoxVectors(config.places, width)
         self.norm = LayerNorm(width, config, "embedding_norm") if config.embedding_norm else None
         self.projection = nn.Linear(width, config.d_model) if width != config.d_model else None
         self.dropout = nn.Dropout(config.dropout)
         self.hook_tokens = HookPoint("embedding.tokens")
         self.hook_segments = HookPoint("embedding.segments")
         self.hook_position = HookPoint("embedding.position")
+        self.hook_places = HookPoint("embedding.places")
         self.hook_out = HookPoint("embedding")
 
-    def forward(self, inputs: Tensor, mask: Tensor | None, segments: Tensor | None, first: int = 0) -> Tensor:
-        """inputs: ids [B, T], pixels [B, C, S, S], sound, or vectors of tokens [B, T, E] -> [B, T, D]."""
+    def forward(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None,
+        segments: Tensor | None,
+        first: int = 0,
+        places: Tensor | None = None,
+    ) -> Tensor:
+        """inputs: ids [B, T], pixels [B, C, S, S], sound, or vectors of tokens [B, T, E] -> [B, T, D].
+
+        places [B, T, P]: of the tokens on their page; None: all numbers are 0.
+        """
         steps = x = self.scaled(self.tokens(inputs), inputs, mask)
         if self.merged > 1:
             x = nn.functional.avg_pool1d(steps.transpose(1, 2), self.merged).transpose(1, 2)
@@ -285,6 +298,10 @@ class Embedding(nn.Module):
             position = self.positions(inputs, mask, x.shape[1], first)
         if position is not None:
             x = x + self.hook_position(position.to(x.dtype))
+        if self.places is not None:
+            # One vector for all tokens is looked up once.
+            found = torch.zeros(1, 1, 4, dtype=torch.long, device=x.device) if places is None else places
+            x = x + self.hook_places(self.places(found).expand_as(x))
         if self.norm is not None:
             x = self.norm(x)
         x = self.dropout(x)

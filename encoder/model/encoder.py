@@ -15,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 
 from encoder.model import attend
 from encoder.model.attend import AttentionContext, Cache, LearnedScores, Memory
+from encoder.model.boxes import BoxTables
 from encoder.model.config import EncoderConfig, NormPlacement
 from encoder.model.embed import Embedding, rows_of_tokens
 from encoder.model.hooks import HookPoint
@@ -42,6 +43,8 @@ class Encoder(nn.Module):
         self.final_norm = LayerNorm(config.d_model, config, "final_norm") if config.final_norm else None
         rows = 0 if config.relative_per_layer else config.table_rows
         self.relative_bias = nn.Embedding(rows, config.n_heads) if rows else None
+        by_box = 0 if config.places is None else config.places.buckets
+        self.box_bias_x, self.box_bias_y = (nn.Embedding(by_box, config.n_heads) if by_box else None for _ in "xy")
         apart = config.disentangled
         self.distances = nn.Embedding(2 * apart.span, config.d_model) if apart else None
         self.distance_norm = LayerNorm(config.d_model, config, "distance_norm") if apart and apart.norm else None
@@ -76,13 +79,15 @@ class Encoder(nn.Module):
         segments: Tensor | None = None,
         memory: Memory | None = None,
         cache: Cache | None = None,
+        places: Tensor | None = None,
     ) -> Tensor:
         """inputs: ids [B, T] or pixels [B, C, S, S]; mask [B, T], True: a real token; segments [B, T] -> [B, T, D].
 
-        memory: what a decoder's cross-attention reads; cache: of the tokens before these, which T then does not count.
+        memory: what a decoder's cross-attention reads; cache: of the tokens before these, which T then does not count;
+        places: of the tokens on their page, [B, T, P], or None.
         """
-        x = self.embedding(inputs, mask, segments, 0 if cache is None else cache.n_tokens)
-        return self.before_layer(self.config.n_layers, x, mask, memory, cache)
+        x = self.embedding(inputs, mask, segments, 0 if cache is None else cache.n_tokens, places)
+        return self.before_layer(self.config.n_layers, x, mask, memory, cache, places)
 
     def before_layer(
         self,
@@ -91,9 +96,10 @@ class Encoder(nn.Module):
         mask: Tensor | None = None,
         memory: Memory | None = None,
         cache: Cache | None = None,
+        places: Tensor | None = None,
     ) -> Tensor:
         """The embeddings x [B, T, D] -> the residual stream before a layer, [B, T, D]; the output for n_layers."""
-        for context in self.attention_contexts(x, mask, memory, cache)[:layer]:
+        for context in self.attention_contexts(x, mask, memory, cache, places)[:layer]:
             x = self.block(context.layer)(x, context)
             pause()
         if cache is not None:
@@ -115,15 +121,21 @@ class Encoder(nn.Module):
         return moved
 
     def attention_contexts(
-        self, x: Tensor, mask: Tensor | None, memory: Memory | None = None, cache: Cache | None = None
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        memory: Memory | None = None,
+        cache: Cache | None = None,
+        places: Tensor | None = None,
     ) -> tuple[AttentionContext, ...]:
         """Scale, mask, bias and rotation of each layer for x [B, T, ...]; mask [B, T], True: a real token, or None."""
         n_tokens = x.shape[1] + (0 if cache is None else cache.n_tokens)
         encoded = self.hook_positions(torch.arange(n_tokens, device=x.device))
         if memory is not None:
             memory = Memory(self.hook_memory(memory.vectors), memory.mask)
+        learned = self.learned_scores()
         return attend.contexts(
-            self.config, encoded, mask, self.learned_scores(), rotates=True, cache=cache, memory=memory
+            self.config, encoded, mask, learned, rotates=True, cache=cache, memory=memory, places=places
         )
 
     def bias_table(self, layer: int) -> Tensor | None:
@@ -138,6 +150,9 @@ class Encoder(nn.Module):
         if self.distances is not None:
             vectors = self.distances.weight
             vectors = vectors if self.distance_norm is None else self.distance_norm(vectors)
+        boxes = None
+        if self.config.places is not None and self.box_bias_x is not None and self.box_bias_y is not None:
+            boxes = BoxTables(self.box_bias_x.weight, self.box_bias_y.weight, self.config.places.max_distance)
         found = []
         for layer in range(self.config.n_layers):
             attention = self.block(layer).attention
@@ -145,7 +160,7 @@ class Encoder(nn.Module):
             added = None
             if layer and self.layer_positions is not None and self.config.patches is not None:
                 added = rows_of_tokens(self.layer_positions[layer - 1, 0], self.config.patches)
-            found.append(LearnedScores(self.bias_table(layer), terms, attention.sinks, added))
+            found.append(LearnedScores(self.bias_table(layer), terms, attention.sinks, added, boxes))
         return found
 
 

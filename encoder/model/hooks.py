@@ -22,8 +22,8 @@ LAYER_POINTS = (
 
 #: The hook points outside the layers. "memory": the vectors that a decoder's cross-attention reads.
 OTHER_POINTS = (
-    "embedding.tokens", "embedding.segments", "embedding.position", "embedding_norm.input", "embedding",
-    "memory", "final_norm.input", "output",
+    "embedding.tokens", "embedding.segments", "embedding.position", "embedding.places", "embedding_norm.input",
+    "embedding", "memory", "final_norm.input", "output",
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from encoder import edits as editing
 from encoder.checkpoints import BUNDLED
 from encoder.errors import EncoderError, quoted
+from encoder.inputs.boxes import read_short, write_short
 from encoder.inputs.layout import InputKind
 from encoder.model.config import NORM_PLACEMENTS
 from encoder.model.device import DEVICES, DTYPES
@@ -46,8 +47,8 @@ UNTRAINED_NAMES = {
 }
 #: All names that a run has in an address; any other belongs to a page.
 NAMES = frozenset(
-    {"model", "source", "run", "tower", "norm", "device", "dtype", "text", "pair", "image", "sound", "long", "window"}
-    | {"stride", "pad", "padding", "edits", "stack", "output", *PLACES, *UNTRAINED_NAMES}
+    {"model", "source", "run", "tower", "norm", "device", "dtype", "text", "pair", "boxes", "image", "sound", "long"}
+    | {"window", "stride", "pad", "padding", "edits", "stack", "output", *PLACES, *UNTRAINED_NAMES}
 )
 
 
@@ -113,6 +114,7 @@ def read_input(values: Mapping[str, str]) -> Text | Media:
         stride=whole_number(values, "stride") if slides else None,
         pad_to=whole_number(values, "pad"),
         padding=_flag(values, "padding"),
+        boxes=read_short(values["boxes"]) if values.get("boxes") else None,
     )
 
 
@@ -179,7 +181,9 @@ def _input_values(run: Run) -> dict[str, str]:
     if isinstance(own, Media):
         return {own.kind: own.name} if own.kind in ("image", "sound") else {}
     windows = {} if own.window is None else {"long": "windows", "window": own.window, "stride": own.stride}
-    values = {"text": own.text, "pair": own.pair, **windows, "pad": own.pad_to, "padding": own.padding or None}
+    boxes = None if own.boxes is None else write_short(own.boxes)
+    values = {"text": own.text, "pair": own.pair, "boxes": boxes, **windows}
+    values |= {"pad": own.pad_to, "padding": own.padding or None}
     return {name: str(_plain(value)) for name, value in values.items() if value is not None}
 
 

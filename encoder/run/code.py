@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from encoder.edits import Edit, format
 from encoder.errors import EncoderError
+from encoder.inputs.boxes import boxes_of
 from encoder.model.config import EncoderConfig
 from encoder.run.values import DECODER, Media, ModelSpec, Run, Text
 from encoder.trace.trace import Trace
@@ -21,7 +22,7 @@ def run_of(trace: Trace, model: ModelSpec) -> Run:
         raise EncoderError("This trace is not of a text: its input is not in it.")
     length = batch_length(trace)
     shown = length is not None and not trace.n_left_out
-    given = Text(trace.source.text, trace.source.pair, pad_to=length, padding=shown)
+    given = Text(trace.source.text, trace.source.pair, pad_to=length, padding=shown, boxes=boxes_of(trace.source))
     return Run(model, given, edits=trace.edits)
 
 
@@ -92,12 +93,13 @@ def trace_call(run: Run, model: str, expression: tuple[str, str] | None = None, 
         target = run.target if run.target is None or isinstance(run.target, str) else list(run.target)
         forced = _quoted(target) if isinstance(target, str) else repr(target)
         return f"{model}.trace({typed}, target={forced}{options}).decoder"
+    boxes = "" if own.boxes is None else f", boxes={list(own.boxes)}"
     options = ("" if own.pad_to is None else f", pad_to={own.pad_to}") + options
     hidden = ".unpadded" if own.pad_to is not None and not own.padding else ""
     if own.window is None:
-        return f"{model}.trace({typed}{options}){hidden}"
+        return f"{model}.trace({typed}{boxes}{options}){hidden}"
     stride = "" if own.stride is None else f", stride={own.stride}"
-    window = f"{model}.windows({typed}{stride})[{own.window}].sentence"
+    window = f"{model}.windows({typed}{boxes}{stride})[{own.window}].sentence"
     return f"{model}.trace_tokens({window}{options}){hidden}"
 
 

@@ -23,6 +23,7 @@ from encoder.encoders.named import NamedEncoder
 from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder, build, of_text
 from encoder.errors import EncoderError, quoted
+from encoder.inputs.boxes import Box
 from encoder.inputs.layout import InputKind
 from encoder.inputs.text import Tokenized
 from encoder.inputs.tokenizer import Tokenizer
@@ -131,6 +132,8 @@ class Text:
     pad_to: int | None = None
     #: Whether the trace keeps the rows and columns of padding.
     padding: bool = False
+    #: Of each word between blanks its box on the page; None: nothing is known of a page.
+    boxes: tuple[Box, ...] | None = None
 
     @property
     def name(self) -> str:
@@ -138,8 +141,9 @@ class Text:
         return self.text
 
     def about(self, name: str) -> Text:
-        """Another text, which enters the model in the same way."""
-        return dataclasses.replace(self, text=name, pair=None)
+        """Another text, which enters the model in the same way; one of as many words has the same boxes."""
+        same = self.boxes is not None and len(name.split()) == len(self.boxes)
+        return dataclasses.replace(self, text=name, pair=None, boxes=self.boxes if same else None)
 
 
 @dataclass(frozen=True)
@@ -264,8 +268,8 @@ class Run:
             return (find or _opened_by(model))(self.input.name)
         encoder, own = of_text(model, "choose a text model, or another input."), self.input
         if own.window is None:
-            return encoder.tokenize(own.text, own.pair)
-        windows = encoder.windows(own.text, own.pair, stride=own.stride)
+            return encoder.tokenize(own.text, own.pair, boxes=own.boxes)
+        windows = encoder.windows(own.text, own.pair, stride=own.stride, boxes=own.boxes)
         return windows[min(own.window, len(windows) - 1)].sentence
 
     def forward(

@@ -76,7 +76,7 @@ def iter_attribute_class(
     Raises EncoderError for a model without such a head or class, for a position or a reference that do not fit, for
     more than LONGEST tokens, and where MOST_STEPS are too few.
     """
-    outcome = _outcome(model, label, position, len(source))
+    outcome = _outcome(model, label, position, source)
     found = yield from iter_integrate(model, source, outcome, reference)
     return ClassAttribution(**vars(found), label=label, position=position)
 
@@ -114,16 +114,17 @@ def iter_integrate(
 attribute_class = gradual.at_once(iter_attribute_class, "attribute_class")
 
 
-def _outcome(model: TextEncoder, label: str, position: int | None, n_tokens: int) -> Callable[[Tensor], Tensor]:
+def _outcome(model: TextEncoder, label: str, position: int | None, source: Tokenized) -> Callable[[Tensor], Tensor]:
     """Embeddings [N, T, D] -> log-odds [N]."""
     head = classifier_of(model, "sequence" if position is None else "token")
     place, encoder = class_place(head, label), model.encoder
     n_layers = model.config.n_layers if head.config.layer is None else head.config.layer
-    if position is not None and not 0 <= position < n_tokens:
-        raise EncoderError(f"No token {position} in this text: choose 0 to {n_tokens - 1}.")
+    places = model.tokenizer.batch([source], model.device).places
+    if position is not None and not 0 <= position < len(source):
+        raise EncoderError(f"No token {position} in this text: choose 0 to {len(source) - 1}.")
 
     def outcome(x: Tensor) -> Tensor:
-        x = encoder.before_layer(n_layers, x)
+        x = encoder.before_layer(n_layers, x, places=places)
         logits = head(x, torch.ones(x.shape[:2], dtype=torch.bool, device=x.device))
         return head.log_odds(logits if position is None else logits[:, position], place)
 

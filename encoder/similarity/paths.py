@@ -60,8 +60,8 @@ def _run(model: TextEncoder, sentence: Tokenized, layer: int, token_ids: Tensor)
     batch = model.tokenizer.batch([sentence], model.device)
     with explain_out_of_memory(model.device, len(sentence)), torch.no_grad():
         with visiting(_OtherTokens(encoder.embedding.tokens(token_ids))):
-            x: Tensor = encoder.embedding(batch.ids, None, batch.segments)
-        return encoder.before_layer(layer, x)
+            x: Tensor = encoder.embedding(batch.ids, None, batch.segments, places=batch.places)
+        return encoder.before_layer(layer, x, places=batch.places)
 
 
 def vectors_before(model: TextEncoder, sentence: Tokenized, layer: int) -> Tensor:

@@ -119,6 +119,15 @@ class RecordedPass(Shown):
         """What cross-attention reads; None but in a DecoderTrace."""
         return None
 
+    @cached_property
+    def places(self) -> Tensor | None:
+        """[T, P]: where each token is on its page, padding nowhere (0); None where nothing is known of a page."""
+        placed = None if self.source is None else self.source.places
+        if placed is None:
+            return None
+        rows = [*placed[: self.n_tokens], *[(0,) * len(placed[0])] * (self.n_tokens - len(placed))]
+        return torch.tensor(rows, device=self.mask.device)
+
     @property
     def config(self) -> EncoderConfig:
         """The architecture."""

@@ -69,17 +69,22 @@ def _inside(view: View) -> View:
 
 
 def shown_view(view: View) -> str:
-    """The open view: as chosen; otherwise the map of a text, and an image or a sound itself."""
+    """The open view: as chosen; otherwise the map of a text, and a page, an image or a sound itself."""
     return state.get(Params.view) or _usual_view(view)
 
 
 def _usual_view(view: View) -> str:
-    return "map" if view.trace.kind == "text" else "text"
+    return "map" if input_of(view) == "text" else "text"
+
+
+def input_of(view: View) -> str:
+    """What the input is, one of INPUTS: the kind of the trace, or "page" where a text's words are at places of one."""
+    return view.trace.kind if view.trace.places is None else "page"
 
 
 def choose_view(view: View) -> None:
     """The widget of the open view."""
-    titles, usual = VIEWS | {"text": INPUTS[view.trace.kind]}, _usual_view(view)
+    titles, usual = VIEWS | {"text": INPUTS[input_of(view)]}, _usual_view(view)
     controlled(
         st.segmented_control,
         "View",

@@ -15,7 +15,22 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view import View
 from pages.core.widgets import Export, answer, title
 from pages.core.words import opening
-from pages.heads import ask, cross, grid, image, lines, map, next_head, options, padding, sound, summary, text, vectors
+from pages.heads import (
+    ask,
+    cross,
+    grid,
+    image,
+    lines,
+    map,
+    next_head,
+    options,
+    padding,
+    page_words,
+    sound,
+    summary,
+    text,
+    vectors,
+)
 from pages.heads.compare import view as compare
 from pages.heads.head_maps import single
 from pages.heads.params import Params
@@ -37,7 +52,7 @@ OF_HEAD: dict[str, Callable[[View, Map], HeadView]] = {
 #: Views of the run without edits and padding; each draws one head and returns its export.
 TRAINED: dict[str, Callable[[View], Export | None]] = {"vectors": vectors.draw, "beside": compare.draw}
 #: What draws the input itself, by its kind, in the place of its text.
-OF_INPUT: dict[str, Callable[[View], Export]] = {"image": image.draw, "sound": sound.draw}
+OF_INPUT: dict[str, Callable[[View], Export]] = {"page": page_words.draw, "image": image.draw, "sound": sound.draw}
 
 
 def main(view: View) -> None:
@@ -77,7 +92,8 @@ def one_stack(view: View) -> None:
     if part is not None:
         with part:
             options.controls(view)
-    draws_input = shown == "text" and kind in OF_INPUT
+    given = options.input_of(view)
+    draws_input = shown == "text" and given in OF_INPUT
     # These show one head, as the model computes it.
     head = options.one_head(view) if shown in TRAINED or draws_input else options.open_head(view)
 
@@ -90,7 +106,7 @@ def one_stack(view: View) -> None:
                 st.caption("This view shows the run without edits and padding.")
             exported = TRAINED[shown](trained)
         else:
-            exported = OF_INPUT[kind](view) if draws_input else one_head(view, head, shown)
+            exported = OF_INPUT[given](view) if draws_input else one_head(view, head, shown)
 
     with words_side:
         padding.note(view)

@@ -9,7 +9,7 @@ from pages.state import Head, Param, choice, flag, heads, number, span, state, s
 
 #: What is shown of the open head: value -> title. "text" is the input itself: the text, the image or the sound.
 VIEWS = {"map": "Map", "lines": "Lines", "text": "Text", "vectors": "Q K V", "beside": "Compare"}
-INPUTS = {"text": "Text", "image": "Image", "sound": "Sound"}
+INPUTS = {"text": "Text", "page": "Page", "image": "Image", "sound": "Sound"}
 OVERLAYS = {"attention": "Attention", "weighted": "Norm-weighted", "rollout": "Rollout", "occlusion": "Occlusion"}
 AVERAGES = ("none", "heads", "layers", "both")
 MOST_PINS = 4
@@ -31,7 +31,7 @@ MODELS = {
 class Params:
     """The view of the open head, and the grid of all heads."""
 
-    # Unset: the map of a text; an image or a sound itself.
+    # Unset: the map of a text; a page, an image or a sound itself.
     view: Param[str] = choice("", ("", *VIEWS), shown="Map")
     words: Param[bool] = flag()
     between: Param[str] = choice("all", PAIRS)

@@ -76,7 +76,7 @@ def shown(view: View, params: Params) -> Shown:
 
 def _in_each(specs: Mapping[str, ModelSpec], run: Run) -> dict[str, Run]:
     """Name -> the run in that model."""
-    return {name: replace(run.of_pass, model=spec, edits=()) for name, spec in specs.items()}
+    return {name: replace(model_store.run_on(run.of_pass, spec), edits=()) for name, spec in specs.items()}
 
 
 def usual(view: View, words: Sequence[text_words.Word]) -> int | None:
@@ -114,7 +114,7 @@ def models(view: View) -> dict[str, ModelSpec]:
     if view.loaded.mlm_head is not None and view.model.source not in norm_pair.TWINS:
         return {view.loaded.name: view.model}
     if view.loaded.mlm_head is None:
-        view = replace(view, run=replace(view.run, model=_twin(view)))
+        view = replace(view, run=model_store.run_on(view.run, _twin(view)))
     return {f"twin-{placement}": spec for placement, spec in norm_pair.pair_of(view).specs.items()}
 
 

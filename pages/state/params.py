@@ -19,6 +19,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Generic, TypedDict, TypeVar, overload
 
+from encoder.errors import TextError
+from encoder.inputs.boxes import Box, read_short, write_short
+
 T = TypeVar("T")
 Head = tuple[int, int]  # (layer, head), counted from 0
 
@@ -132,6 +135,18 @@ def flag(default: bool = False, *, url: str = "", any_page: bool = False) -> Par
         return text == "1"
 
     return Param(default, parse, lambda value: "1" if value else "0", url, any_page=any_page)
+
+
+def boxes_of_words() -> Param[tuple[Box, ...]]:
+    """The boxes of the words of a text: it is typed, as the text is."""
+
+    def parse(text: str) -> tuple[Box, ...]:
+        try:
+            return read_short(text) if text else ()
+        except TextError as error:
+            raise ValueError(str(error)) from None
+
+    return Param((), parse, write_short, typed=True)
 
 
 def whole_number(default: Any, low: int = 0, high: int | None = None, *, url: str = "") -> Param[Any]:

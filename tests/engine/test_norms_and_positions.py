@@ -12,7 +12,7 @@ import torch
 import encoder
 from encoder import TextEncoder
 from encoder.measure import norms, positions
-from encoder.model import attend
+from encoder.model import attend, biases
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder
 
@@ -171,7 +171,7 @@ def test_the_bias_for_a_distance_is_what_the_scores_get():
     distances, bias = positions.distance_biases(own, 20)
     assert bias.shape == (3, 41)
     table = own.relative_bias.weight.detach()
-    matrix = attend.relative_bias(table, torch.arange(21), torch.arange(21), 16).numpy()
+    matrix = biases.relative_bias(table, torch.arange(21), torch.arange(21), 16).numpy()
     for i, j in ((0, 20), (20, 0), (5, 6), (7, 7)):
         np.testing.assert_array_equal(bias[:, list(distances).index(j - i)], matrix[:, i, j])
     assert positions.distance_biases(small(), 4) is None

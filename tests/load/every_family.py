@@ -56,7 +56,7 @@ class Case:
     as transformers made them; maps: whether the reference returns them; averaged: whether these are means over heads;
     exact: gives a rebuilt model the
     tables that transformers rounds to float32; altered: makes a model of transformers what a checkpoint with code of
-    its own is, whose code transformers does not have.
+    its own is, whose code transformers does not have; boxes: whether the words have boxes on a page.
     """
 
     title: str
@@ -75,6 +75,7 @@ class Case:
     averaged: bool = False
     exact: Callable[[Any], None] = lambda model: None
     altered: Callable[[Any], Any] = lambda model: model
+    boxes: bool = False
 
     def make(self, seed: int = 0) -> nn.Module:
         """The reference with random weights, in float32.
@@ -246,6 +247,16 @@ DISTANCES = {
     "position_biased_input": False,
     "type_vocab_size": 0,
 }
+LAYOUTLMV3 = {
+    **SIZES,
+    **ROBERTA_IDS,
+    "hidden_size": 96,
+    "coordinate_size": 18,
+    "shape_size": 12,
+    "rel_pos_bins": 16,
+    "rel_2d_pos_bins": 24,
+    "max_rel_2d_pos": 300,
+}
 XLM = {
     "emb_dim": 48,
     "n_heads": 6,
@@ -385,14 +396,10 @@ TEXTS = {
         {**SIZES, **IDS, "embedding_size": 48, "v_groups": 2, "post_attention_groups": 3},
         encode=weights_of_scores,
     ),
-    "layoutlm": Case("LayoutLM, text", "LayoutLM", {**SIZES, **IDS, "max_2d_position_embeddings": 20}),
-    "layoutlmv3": Case(
-        "LayoutLMv3, text",
-        "LayoutLMv3",
-        {**SIZES, **ROBERTA_IDS, "hidden_size": 96, "coordinate_size": 18, "shape_size": 12, "rel_pos_bins": 16},
-        special=ROBERTA,
-        softer="query",
-    ),
+    "layoutlm": Case("LayoutLM", "LayoutLM", {**SIZES, **IDS}, boxes=True),
+    "layoutlm, no boxes": Case("LayoutLM", "LayoutLM", {**SIZES, **IDS, "max_2d_position_embeddings": 20}),
+    "layoutlmv3": Case("LayoutLMv3", "LayoutLMv3", LAYOUTLMV3, special=ROBERTA, softer="query", boxes=True),
+    "layoutlmv3, no boxes": Case("LayoutLMv3", "LayoutLMv3", LAYOUTLMV3, special=ROBERTA, softer="query"),
     "bros": Case(
         "BROS, text",
         "Bros",
@@ -697,6 +704,16 @@ def ids_of(length: int, seed: int) -> list[int]:
     return [draw.randrange(5, 99) for _ in range(length)]
 
 
+def boxes_of(n_words: int, seed: int = 0, largest: int = 1000) -> list[tuple[int, int, int, int]]:
+    """A box for each word, anywhere on the page."""
+    draw = random.Random(seed)
+    found = []
+    for _ in range(n_words):
+        (left, right), (upper, lower) = (sorted(draw.choices(range(largest + 1), k=2)) for _ in "xy")
+        found.append((left, upper, right, lower))
+    return found
+
+
 def opened(case: Case) -> tuple[nn.Module, Any]:
     """The reference in float32, and our model of its files."""
     made = case.make()
@@ -735,13 +752,15 @@ def _in_type(case: Case, made: nn.Module, dtype: torch.dtype) -> Any:
 def _of_text(case: Case, ours: encoder.TextEncoder, theirs: Any, ids: list[int]) -> tuple[float, float, float]:
     """Output, maps and gradient."""
     text = " ".join(f"w{one}" for one in ids)
-    trace = ours.trace(text)
-    row = torch.tensor([trace.ids])
-    found = theirs(input_ids=row, output_attentions=True, output_hidden_states=True, **case.more(row))
+    trace = ours.trace(text, boxes=boxes_of(len(ids)) if case.boxes else None)
+    row, more = torch.tensor([trace.ids]), {}
+    if trace.places is not None:
+        more["bbox"] = trace.places[None]
+    found = theirs(input_ids=row, output_attentions=True, output_hidden_states=True, **case.more(row), **more)
     expected = _output(found)
     maps = [_whole(one[0].detach(), case, len(trace.ids)) for one in found.attentions if case.maps]
     assert len(maps) == (ours.config.n_layers if case.maps else 0)
-    gradient = _gradient(ours.encoder, theirs, row, expected[0])
+    gradient = _gradient(ours.encoder, theirs, row, expected[0], more.get("bbox"))
     output = _far(trace.output, expected[0].detach()) / max(1.0, float(expected.detach().abs().max()))
     different = max(_far(trace.layer_attention(layer), one) for layer, one in enumerate(maps)) if maps else 0.0
     return output, different, gradient
@@ -789,13 +808,13 @@ def _whole(pattern: Tensor, case: Case, n_tokens: int) -> Tensor:
     return whole
 
 
-def _gradient(ours: Encoder, theirs: Any, row: Tensor, output: Tensor) -> float:
+def _gradient(ours: Encoder, theirs: Any, row: Tensor, output: Tensor, places: Tensor | None = None) -> float:
     """Of a random sum of the outputs with respect to the tokens' table. output [T, D]: the reference's."""
     weights = torch.randn(*output.shape, generator=torch.Generator().manual_seed(1))
     (expected,) = torch.autograd.grad((output * weights).sum(), theirs.get_input_embeddings().weight)
     own = ours.embedding.tokens.weight
     segments = torch.zeros_like(row) if ours.config.n_segments else None
-    (gradient,) = torch.autograd.grad((ours(row, None, segments)[0] * weights).sum(), own)
+    (gradient,) = torch.autograd.grad((ours(row, None, segments, places=places)[0] * weights).sum(), own)
     return _far(gradient, expected) / max(1.0, float(expected.abs().max()))
 
 

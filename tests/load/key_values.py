@@ -72,6 +72,8 @@ VALUES: dict[str, dict[str, list[Any]]] = {
         "name_or_path": ["org/other"],
         "processor_class": ["AutoProcessor"],
         "chat_template": ["{{ messages }}"],
+        "cls_token_box": [[1, 2, 3, 4]],
+        "sep_token_box": [[1000, 1000, 1000, 1000]],
         "backend": ["tokenizers"],
         "add_prefix_space": [True, False],
         "trim_offsets": [True, False],

@@ -25,7 +25,7 @@ from tests.load import every_family
 from tests.load.every_family import ALL, IMAGES, SOUNDS, TEXTS, differences, ids_of, numbers_of
 
 #: Their tables were added together when they were loaded, so that only our own layout holds them.
-SUMMED = {"ernie, tasks", "layoutlm", "layoutlmv3"}
+SUMMED = {"ernie, tasks"}
 #: Whose decoders are not read; Marian begins with a token that the vocabulary of 99 has not.
 ENCODER_DECODERS = {"t5gemma", "marian"}
 

@@ -13,7 +13,7 @@ from encoder.edits import SetScore
 from encoder.errors import ConfigError
 from encoder.explain import Place
 from encoder.explain.score import score
-from encoder.model.attend import relative_bias
+from encoder.model.biases import relative_bias
 from tests.load import every_family, sounds
 
 SOUND = sounds.tone(0.3)

@@ -10,6 +10,8 @@ from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import NO_PADDING, STANDARD, Fields, Key, unsupported
 from encoder.checkpoints.families.rotary import rotary_fields
 from encoder.errors import quoted
+from encoder.model.boxes import Boxes
+from encoder.model.config import MOST
 from encoder.model.mlm import MLMHeadConfig
 
 
@@ -314,45 +316,74 @@ ERNIE_TASKS = BERT.but(
 )
 ERNIE_PLAIN = BERT.but(prefixes=("ernie.", ""))
 ERNIE = ERNIE_PLAIN.but(of=lambda fields: ERNIE_TASKS if fields.flag("use_task_id", False) else ERNIE_PLAIN)
-#: Xu et al. 2020. A text has no places on a page: all boxes are 0, and their vectors are part of the segments' vectors.
-BOXES = tuple(f"embeddings.{side}_position_embeddings.weight" for side in "xyxyhw")
-LAYOUTLM = BERT.but(
-    {"embedding.segments.weight": Part(SEGMENTS, plus=BOXES)},
-    prefixes=("layoutlm.", ""),
-)
+BOXES: dict[str, str | Part] = {
+    f"embedding.places.{ours}.weight": f"embeddings.{ours[0]}_position_embeddings.weight"
+    for ours in ("x", "y", "height", "width")
+}
 
 
-def distances_of_words(fields: Fields) -> dict[str, Any]:
-    """LayoutLMv3's bias by the distance of two tokens. That of places on a page is one number for each query here."""
+def added_boxes(fields: Fields) -> dict[str, Any]:
+    """LayoutLM's vectors of boxes. [SEP] has the lower right corner of the page, as in its authors' code."""
+    rows = fields.integer("max_2d_position_embeddings", 1024, 1, MOST)
+    return {"places": Boxes(rows, end=Boxes(rows).largest)}
+
+
+#: Xu et al. 2020.
+LAYOUTLM = BERT.but(BOXES, config=BERT_CONFIG.but(added_boxes), prefixes=("layoutlm.", ""))
+
+
+def joined_boxes(fields: Fields) -> dict[str, Any]:
+    """LayoutLMv3's vectors of boxes, and its biases by the distance of two tokens in the text and on the page.
+
+    transformers uses that on the page only together with the other.
+    """
+    place, size = fields.integer("coordinate_size", 128), fields.integer("shape_size", 128)
+    if place < 1 or 4 * place + 2 * size != (width := fields.integer("hidden_size", 768)):
+        raise unsupported("coordinate_size", place, f"four of it and two of shape_size add up to hidden_size={width}")
+    boxes = Boxes(fields.integer("max_2d_position_embeddings", 1024, 1, MOST), place)
     if not fields.flag("has_relative_attention_bias", True):
-        return {}
+        return {"places": boxes}
+    if fields.flag("has_spatial_attention_bias", True):
+        buckets, farthest = fields.integer("rel_2d_pos_bins", 64), fields.integer("max_rel_2d_pos", 256)
+        boxes = dataclasses.replace(boxes, buckets=buckets, max_distance=farthest)
     return {
+        "places": boxes,
         "relative_buckets": fields.integer("rel_pos_bins", 32),
         "relative_max_distance": fields.integer("max_rel_pos", 128),
     }
 
 
 def layoutlmv3_of(fields: Fields) -> Family:
-    """LayoutLMv3 with its bias, which is divided as the scores are."""
+    """LayoutLMv3 with its biases, which are divided as the scores are."""
     heads = max(1, fields.integer("num_attention_heads", 12))
     width = max(1, fields.integer("hidden_size", 768) // heads)
-    bias = Part("encoder.rel_pos_bias.weight", transpose=True, factor=width**-0.5)
-    return LAYOUTLMV3.but({"relative_bias.weight": bias})
+    theirs = {"relative_bias": "rel_pos_bias", "box_bias_x": "rel_pos_x_bias", "box_bias_y": "rel_pos_y_bias"}
+    biases = {
+        f"{ours}.weight": Part(f"encoder.{name}.weight", transpose=True, factor=width**-0.5)
+        for ours, name in theirs.items()
+    }
+    named = fields.get("id2label")
+    n_labels = len(named) if isinstance(named, dict) else fields.integer("num_labels", 2)
+    tagger = TAGGER if n_labels < LAYOUTLMV3_PLAIN else DENSE_CLASSIFIER
+    return LAYOUTLMV3.but(biases, classifiers={"sequence": DENSE_CLASSIFIER, "token": tagger})
 
 
-#: Huang et al. 2022, texts only: RoBERTa with a bias by distance. All boxes are 0, too, and their vectors are joined.
+#: LayoutLMv3 tags tokens with one linear map where there are fewer labels.
+LAYOUTLMV3_PLAIN = 10
+
+
+#: Huang et al. 2022, without the image of the page: RoBERTa with boxes, and biases by distance.
 LAYOUTLMV3 = ROBERTA.but(
-    {"embedding.segments.weight": Part(SEGMENTS, plus=BOXES, joins=True)},
-    config=ROBERTA_CONFIG.but(distances_of_words)
+    BOXES,
+    config=ROBERTA_CONFIG.but(joined_boxes)
     .refusing(text_embed=(True, "choose a model of texts"))
     .taking(layer_norm_eps=1e-5),
     prefixes=("layoutlmv3.", ""),
     head=None,
-    classifiers={},
     dropped=HEADS_DROPPED
     | {
         r"(patch_embed|norm|LayerNorm)\..*|cls_token|pos_embed": "the image of a page",
-        r"encoder\.rel_pos_[xy]_bias\.weight": "the places of words on a page",
+        r"encoder\.rel_pos_[xy]_bias\.weight": "biases by distance on the page, which need those by order",
         r"visual_bbox": "",
     },
     of=layoutlmv3_of,

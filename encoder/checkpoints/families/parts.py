@@ -59,8 +59,6 @@ class Part:
     factor: float = 1.0
     #: Tables on disk whose first row is added to every row, one entry for each time. Such a weight is never written.
     plus: tuple[str, ...] = ()
-    #: Whether these rows are first joined to one (LayoutLMv3).
-    joins: bool = False
     #: A vector on disk by which its rows are multiplied (layer scale). It is written as ones.
     scale: str = ""
 
@@ -133,9 +131,8 @@ class Part:
         """
         found = self.arranged(weights[0] if self.joined is None else torch.stack(tuple(weights), self.joined), n_heads)
         found = found.contiguous() if self.channels else found
-        rows = [beside(table)[:1] for table in self.plus]
-        for row in [torch.cat(rows, dim=1)] if self.joins else rows:
-            found = found + row
+        for table in self.plus:
+            found = found + beside(table)[:1]
         for step in self.numbers:
             found = step.read(found)
         if self.scale:

@@ -22,7 +22,7 @@ def check_device() -> None:
         state.put(ViewParams.device, "auto")
 
 
-def controls(view: View | None, examples: Callable[[], None] | None) -> None:
+def controls(view: View | None, examples: Callable[[View | None], None] | None) -> None:
     """Examples; colours of the maps; where and with which precision the model runs; its size and memory.
 
     examples: draws them, and what else a sentence may be; None on a page without the sentence.
@@ -35,7 +35,7 @@ def controls(view: View | None, examples: Callable[[], None] | None) -> None:
     with part:
         if examples is not None:
             with st.container(key=f"{KEY}input"):
-                examples()
+                examples(view)
         state.bound(st.selectbox, ViewParams.colours, "Colours of the maps", COLOURS, format_func=str.title)
         offered = ("auto", *available_devices())
         state.bound(

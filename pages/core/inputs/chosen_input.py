@@ -86,4 +86,5 @@ def instead(view: View, source: str, why: str, tower: str = "") -> View:
             partial(state.put, ViewParams.model, source),
             type="tertiary",
         )
-    return dataclasses.replace(view, run=Run(spec, view.run.input, place=Place(0, 0)))
+    run = model_store.run_on(view.run.of_pass, spec)
+    return dataclasses.replace(view, run=Run(spec, run.input, place=Place(0, 0)))

@@ -13,7 +13,7 @@ from encoder.encoders.named import NamedEncoder
 from encoder.inputs.layout import InputKind
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.device import DTYPES
-from encoder.run import TRAINED, UNTRAINED, ModelSpec
+from encoder.run import TRAINED, UNTRAINED, ModelSpec, Run, Text
 from pages.base.access import limits
 from pages.core.stores import estimates, input_kinds, model_access
 from pages.core.stores.byte_cache import ByteCache
@@ -115,6 +115,13 @@ def with_norms(spec: ModelSpec, placement: str) -> ModelSpec:
         return dataclasses.replace(spec, norm=placement)
     trained = model(dataclasses.replace(spec, norm="trained")).config.norm_placement
     return spec.with_norms(placement, trained)
+
+
+def run_on(run: Run, spec: ModelSpec) -> Run:
+    """The run in another model; without boxes, where that one knows no places on a page."""
+    moved = dataclasses.replace(run, model=spec)
+    has_boxes = isinstance(run.input, Text) and run.input.boxes is not None
+    return moved.but(boxes=None) if has_boxes and model(spec).config.places is None else moved
 
 
 def is_loaded(spec: ModelSpec) -> bool:

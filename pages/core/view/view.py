@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 import streamlit as st
 
 from encoder.checkpoints import BUNDLED
+from encoder.inputs.boxes import Box
 from encoder.model.config import ACTIVATIONS, NORM_PLACEMENTS
 from encoder.model.device import DEVICES, DTYPES
 from encoder.model.layers import NORM_NAMES
@@ -13,7 +14,7 @@ from encoder.run import TRAINED, UNTRAINED, ModelSpec, Text, Untrained
 from encoder.train.settings import ATTENTION, ENCODINGS
 from pages.core.stores import cache, input_kinds, model_access, model_store
 from pages.state import Param, ZoomWindow, choice, flag, several, state, string, whole_number
-from pages.state.params import token_positions, zoom_window
+from pages.state.params import boxes_of_words, token_positions, zoom_window
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
 
@@ -41,6 +42,8 @@ class ViewParams:
 
     text: Param[str] = string(FIRST_SENTENCE)
     pair: Param[str] = string()
+    # Of each word of the text its box on a page, for models that know places; (): none.
+    boxes: Param[tuple[Box, ...]] = boxes_of_words()
     model: Param[str] = choice("minilm", SOURCES)
     # The encoder of a model of images and text, on pages that can show both.
     tower: Param[str] = choice("text", ("text", "image", "sound"))
@@ -167,8 +170,11 @@ def model_spec() -> ModelSpec:
 
 
 def typed_text() -> Text:
-    """The typed sentence, and the second one where there is one."""
-    return Text(state.get(ViewParams.text), state.get(ViewParams.pair) or None)
+    """The typed sentence, with the second one, or the boxes of its words where the model knows places on a page."""
+    text, boxes = state.get(ViewParams.text), state.get(ViewParams.boxes)
+    if boxes and model_store.model(model_spec()).config.places is not None:
+        return Text(" ".join(text.split()), boxes=boxes)
+    return Text(text, state.get(ViewParams.pair) or None)
 
 
 def is_pair(spec: ModelSpec) -> bool:

@@ -1,0 +1,68 @@
+"""Words at their places on a page, each in a box whose colour is a weight."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from encoder.figures import colours as colour
+from encoder.figures.axes import neutral_layout, shown_label
+
+#: The strongest fill: a word stays readable on it.
+MOST_OPAQUE = 0.55
+#: Room around the words, in thousandths of the page.
+AROUND = 25
+
+
+def page_of_words(
+    words: Sequence[str],
+    boxes: object,
+    weights: object,
+    *,
+    selected: Sequence[int] = (),
+    colours: str = "blue",
+    what: str = "weight",
+) -> go.Figure:
+    """words [W] at boxes [W, 4] (left, upper, right, lower), filled by weights [W]; trace 0 has a point for each word.
+
+    selected: words with a frame; what: names the weight under the pointer. Colours end at the largest weight. Raises
+    ValueError for shapes that do not fit.
+    """
+    places, values = np.asarray(boxes, dtype=float), np.asarray(weights, dtype=float)
+    if places.shape != (len(words), 4) or values.shape != (len(words),):
+        raise ValueError(f"{len(words)} words, boxes {list(places.shape)} and weights {list(values.shape)} differ.")
+    left, upper, right, lower = places.T
+    shown = [shown_label(word) for word in words]
+    points = go.Scatter(
+        x=(left + right) / 2,
+        y=(upper + lower) / 2,
+        mode="markers+text",
+        marker={"opacity": 0.0, "size": 14},
+        text=shown,
+        textposition="middle center",
+        customdata=[f"{what} {value:.3f}" for value in values],
+        hovertemplate="%{text}: %{customdata}<extra></extra>",
+        showlegend=False,
+        cliponaxis=False,
+    )
+    figure = go.Figure(points, layout=neutral_layout(margin={"l": 0, "r": 0, "t": 36, "b": 4}))
+    largest, lut = max(float(values.max(initial=0.0)), 1e-9), colour.thumbnails_lut(colours)
+    for place, (box, value) in enumerate(zip(places, values, strict=True)):
+        share = value / largest
+        red, green, blue = lut[round(share * 255)]
+        edge, width = (colour.EMPHASIS, 2.5) if place in selected else (colour.faded(colour.NEUTRAL, 0.35), 1)
+        figure.add_shape(
+            type="rect",
+            layer="below",
+            x0=box[0] - 6,
+            x1=box[2] + 6,
+            y0=box[1] - 5,
+            y1=box[3] + 5,
+            fillcolor=f"rgba({red}, {green}, {blue}, {MOST_OPAQUE * share:.3f})",
+            line={"color": edge, "width": width},
+        )
+    figure.update_xaxes(visible=False, range=[left.min() - AROUND, right.max() + AROUND], fixedrange=True)
+    figure.update_yaxes(visible=False, range=[lower.max() + AROUND, upper.min() - AROUND], fixedrange=True)
+    # The nearest word hears a click, however wide its box is.
+    figure.update_layout(hovermode="closest", hoverdistance=-1)
+    return figure

@@ -1,0 +1,118 @@
+"""Words at places of a page: what a token attends to word by word, and in which direction each head attends.
+
+Shapes: L layers, H heads, T tokens, W words, R directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from encoder.errors import EncoderError
+from encoder.inputs.boxes import words_of_tokens
+from encoder.trace.trace import Trace
+
+#: Where a key is, seen from its query. "left", "right": on the same line, where the boxes share half of the smaller
+#: height; "above", "below": on another line, anywhere; "here": in the same box; "special": nowhere.
+DIRECTIONS = ("left", "right", "above", "below", "here", "special")
+
+
+@dataclass(frozen=True, eq=False)
+class PageWords:
+    """The words of a trace that have tokens, W of them."""
+
+    #: As they are in the text.
+    words: tuple[str, ...]
+    #: [W, 4]: left, upper, right, lower.
+    boxes: np.ndarray
+    #: The tokens of each word.
+    tokens: tuple[tuple[int, ...], ...]
+    #: [T]: the word of each token, -1 for special tokens and padding.
+    of_token: np.ndarray
+
+    def unit(self, token: int) -> tuple[int, ...]:
+        """The tokens of a token's word; a special token by itself."""
+        word = int(self.of_token[token])
+        return self.tokens[word] if word >= 0 else (token,)
+
+    def to_words(self, maps: Tensor, tokens: Sequence[int]) -> np.ndarray:
+        """maps [T, T], some queries -> [W]: the mean weight that they give to each word, the sum over its tokens."""
+        row = maps[list(tokens)].float().mean(0).cpu().numpy()
+        return np.array([row[list(some)].sum() for some in self.tokens], dtype=np.float32)
+
+    def from_words(self, maps: Tensor, tokens: Sequence[int]) -> np.ndarray:
+        """maps [T, T], some keys -> [W]: the weight that each word gives to them together, the mean over its tokens."""
+        column = maps[:, list(tokens)].float().sum(1).cpu().numpy()
+        return np.array([column[list(some)].mean() for some in self.tokens], dtype=np.float32)
+
+
+def page_words(trace: Trace) -> PageWords:
+    """The words of a trace with their boxes. Raises EncoderError for a trace without boxes."""
+    source = trace.source
+    if source is None or source.places is None:
+        raise EncoderError("This trace has no words at places of a page: specify trace(text, boxes=...).")
+    texts = source.text.split(" ")
+    tokens: dict[int, list[int]] = {}
+    for token, word in enumerate(words_of_tokens(source)[: trace.n_real]):
+        if word is not None:
+            tokens.setdefault(word, []).append(token)
+    of_token = np.full(trace.n_tokens, -1)
+    for place, some in enumerate(tokens.values()):
+        of_token[some] = place
+    return PageWords(
+        words=tuple(texts[word] for word in tokens),
+        boxes=np.array([source.places[some[0]] for some in tokens.values()]).reshape(-1, 4),
+        tokens=tuple(map(tuple, tokens.values())),
+        of_token=of_token,
+    )
+
+
+def seen_from(boxes: np.ndarray) -> np.ndarray:
+    """boxes [W, 4] -> [W, W]: the place in DIRECTIONS of each key j, seen from query i; never "special"."""
+    left, upper, right, lower = boxes.T.astype(float)
+    shared = np.minimum(lower[:, None], lower) - np.maximum(upper[:, None], upper)
+    height = np.minimum((lower - upper)[:, None], lower - upper)
+    x, y = left + right, upper + lower
+    same_line = 2 * shared >= height
+    across = np.where(x < x[:, None], DIRECTIONS.index("left"), DIRECTIONS.index("right"))
+    down = np.where(y < y[:, None], DIRECTIONS.index("above"), DIRECTIONS.index("below"))
+    found = np.where(same_line, across, down)
+    here = (boxes[:, None] == boxes).all(-1)
+    return np.where(here, DIRECTIONS.index("here"), found)
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """How much each head attends in each direction, in the order of DIRECTIONS; the shares of a head add up to 1."""
+
+    #: [L, H, R]: the mean over the tokens of words.
+    heads: np.ndarray
+    #: [R]: the same of uniform attention.
+    uniform: np.ndarray
+
+    def most(self, direction: str) -> tuple[int, int]:
+        """Layer and head with the largest share in a direction."""
+        layer, head = np.unravel_index(self.heads[..., DIRECTIONS.index(direction)].argmax(), self.heads.shape[:2])
+        return int(layer), int(head)
+
+
+def directions(trace: Trace) -> Directions:
+    """The directions of every head. Raises EncoderError for a trace without boxes."""
+    found = page_words(trace)
+    n_real, of_token = trace.n_real, found.of_token[: trace.n_real]
+    seen = np.full((n_real, n_real), DIRECTIONS.index("special"))
+    words = np.flatnonzero(of_token >= 0)
+    by_word = seen_from(found.boxes)
+    seen[np.ix_(words, words)] = by_word[of_token[words]][:, of_token[words]]
+    which = torch.nn.functional.one_hot(torch.from_numpy(seen[words]), len(DIRECTIONS)).float()  # [W', T, R]
+    which = which.to(trace.mask.device) / max(1, len(words))
+    rows = torch.from_numpy(words).to(trace.mask.device)
+    heads = [
+        torch.einsum("hij,ijr->hr", trace.layer_attention(layer)[:, rows, :n_real], which)
+        for layer in range(trace.config.n_layers)
+    ]
+    return Directions(torch.stack(heads).cpu().numpy(), (which.sum((0, 1)) / n_real).cpu().numpy())

@@ -1,0 +1,112 @@
+"""Words with boxes in the app: typed, uploaded, an example; the page with the attention of a word; other models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import encoder
+from encoder.figures.numbers import three_digits
+from encoder.inputs.box_files import example
+from encoder.inputs.boxes import write_short
+from encoder.measure.page_words import DIRECTIONS, directions, page_words
+from tests.load import boxes
+from tests.pages.apps import assert_well, sentences, visit, written
+
+PAGE = example()
+PAGES = ("contribution", "positions", "norms", "feed_forward", "model", "interventions", "pre_post", "predict", "texts")
+OF_PAGE = {"text": PAGE.text, "boxes": write_short(PAGE.boxes)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("offered")
+    boxes.write(root / "layout")
+    return root
+
+
+def opened(folder: Path, monkeypatch: pytest.MonkeyPatch, page: str = "heads", **query: Any) -> AppTest:
+    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(folder))
+    return visit(page, **{"model": "other", "source": "layout", **query})
+
+
+def linked(app: AppTest, name: str) -> str | None:
+    """A value of the address."""
+    found = app.query_params.get(name)
+    return found[0] if isinstance(found, list) else found
+
+
+def test_a_word_is_read_on_its_page(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    trace = encoder.load(folder / "layout", device="cpu").trace(PAGE.text, boxes=PAGE.boxes)
+    words, token = page_words(trace), page_words(trace).tokens[PAGE.words.index("Total")][0]
+    app = opened(folder, monkeypatch, layer="1", head="2", i=str(token), **OF_PAGE)
+    assert_well(app)
+    maps, unit = trace.attention(1, 2), words.unit(token)
+    weights = np.array([sum(float(maps[list(unit), key].mean()) for key in keys) for keys in words.tokens])
+    assert len(unit) > 1
+    assert f"**Total** attends most to “{words.words[weights.argmax()]}”" in written(app)
+    assert f"{three_digits(weights.max())}" in written(app)
+    shares = next(one.value for one in app.dataframe if "L1 H2" in one.value)
+    assert shares["L1 H2"].tolist() == pytest.approx(directions(trace).heads[1, 2].tolist(), abs=1e-6)
+    assert len(shares) == len(DIRECTIONS)
+    layer, head = directions(trace).most("left")
+    app.button(key="page-most-left").click().run()
+    assert (linked(app, "layer") or "0", linked(app, "head") or "2") == (str(layer), str(head))
+
+
+def test_boxes_are_typed_and_removed(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    app = opened(folder, monkeypatch)
+    assert "No word has a box" in sentences(app)
+    app.button(key="boxes-first").click().run()
+    assert_well(app)
+    assert linked(app, "boxes") == OF_PAGE["boxes"]
+    lines = app.text_area(key="boxes-lines")
+    assert lines.value == PAGE.lines
+    lines.set_value("Total 1 2 3").run()
+    assert "Line 1" in sentences(app)
+    assert linked(app, "boxes") == OF_PAGE["boxes"]
+    app.text_area(key="boxes-lines").set_value("Total 10 20 30 40\n90.00 50 20 80 40").run()
+    assert_well(app)
+    assert (linked(app, "text"), linked(app, "boxes")) == ("Total 90.00", "10.20.30.40_50.20.80.40")
+    app.button(key="boxes-remove").click().run()
+    assert linked(app, "boxes") is None
+
+
+def test_another_sentence_has_no_boxes(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    app = opened(folder, monkeypatch, **OF_PAGE)
+    sentence = next(one for one in app.text_area if one.label == "Sentence")
+    sentence.set_value(PAGE.text.replace("Total", "Thank")).run()
+    assert_well(app)
+    assert linked(app, "boxes") == OF_PAGE["boxes"]
+    next(one for one in app.text_area if one.label == "Sentence").set_value("Thank you").run()
+    assert_well(app)
+    assert linked(app, "boxes") is None
+
+
+def test_a_link_whose_boxes_do_not_fit(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    app = opened(folder, monkeypatch, text="two words", boxes="1.2.3.4")
+    assert "specify one box for each" in sentences(app)
+    app = opened(folder, monkeypatch, text="two words", boxes="1.2.3")
+    assert "is not a box" in sentences(app)
+
+
+@pytest.mark.parametrize("compared", ["heads", "sentences", "models"])
+def test_a_page_next_to_what_has_none(compared: str, folder: Path, monkeypatch: pytest.MonkeyPatch):
+    app = opened(folder, monkeypatch, view="beside", compare=compared, model_b="minilm", **OF_PAGE)
+    assert_well(app)
+
+
+def test_a_model_without_places_leaves_the_boxes_out(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    assert_well(opened(folder, monkeypatch, model="minilm", source="", **OF_PAGE))
+
+
+@pytest.mark.sample(3, "another page")
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_opens_with_boxes(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch):
+    app = opened(folder, monkeypatch, page, closed=True, **OF_PAGE)
+    assert not app.exception, [one.value for one in app.exception]
+    assert not app.error, [box.value for box in app.error]
