@@ -10,16 +10,18 @@ from pathlib import Path
 import pytest
 
 from tests import firefox
-from tests.browser.static_server import serving
+from tests.browser.static_server import ISOLATED, serving
 from tests.browser.test_site import site
+from tests.browser.test_threads import RUN, folder
 from tests.site.test_engine import BROWSER, FIFTY, are_those_of_python, of_page, texts, unpack
+from tests.site.test_kinds import KINDS, NUMBERS, are_numbers_of, model_of
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow("starts Firefox"),
     pytest.mark.skipif(firefox.find() is None, reason="no Firefox: install one, or name it in FIREFOX"),
 ]
-__all__ = ["site"]
+__all__ = ["folder", "site"]
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,25 @@ def test_fifty_texts_give_the_numbers_of_python(name: str, page: firefox.Firefox
         page.open(address)
         found = json.loads(page.run(of_page(FIFTY, texts=texts(50))))
     are_those_of_python(found, name, texts(50))
+
+
+@pytest.mark.parametrize("kind", list(KINDS)[:6])
+def test_fifty_texts_have_the_numbers_and_ids_of_python(kind: str, page: firefox.Firefox, tmp_path: Path) -> None:
+    model, given = model_of(kind), texts(50)
+    shutil.copytree(BROWSER, tmp_path / "browser")
+    unpack(model, tmp_path)
+    with serving(tmp_path) as address:
+        page.open(address)
+        are_numbers_of(json.loads(page.run(of_page(NUMBERS, texts=given))), model, model, given)
+
+
+def test_two_threads_give_the_bits_of_one(page: firefox.Firefox, folder: Path) -> None:
+    with serving(folder, ISOLATED) as address:
+        page.open(address)
+        found = page.run(f"({RUN})({json.dumps({'texts': texts(12), 'enough': 300})})")
+    assert (found["threads"], found["different"], found["isOne"]) == (2, 0, True)
+    assert found["compared"] > 10_000
+    assert found["all"] - found["own"] >= 300
 
 
 def test_a_reader_types_opens_a_head_moves_the_norms_and_draws_a_digit(page: firefox.Firefox, site: str) -> None:
