@@ -165,13 +165,17 @@ def rows() -> Iterator[Row]:
         "wav2vec2-stable": f"Wav2Vec2, {PRE}",
         "hubert": f"HuBERT, {POST}",
         "hubert-stable": f"HuBERT, {PRE}",
+        "wav2vec2-conformer": "Wav2Vec2-Conformer",
+        "wav2vec2-bert": "Wav2Vec2-BERT",
+        "parakeet": "Parakeet",
     }
     for family, title in named.items():
         head = "ForSequenceClassification" if family[0] in "wh" and family != "whisper" else "ForAudioClassification"
         for kind, fields in (("Model", {}), (head, {"num_labels": 7}), (head, {"num_labels": 7, SUMMED: True})):
-            if SUMMED in fields and family == "ast":
+            if (SUMMED in fields and family == "ast") or (fields and family == "parakeet"):
                 continue
             what = f"{sounds.FAMILIES[family][0]}{kind}{', all layers' if SUMMED in fields else ''}"
+            what = what.replace("EncoderModel", "Encoder")  # Parakeet's, by itself
             yield Row(title, what, _sound(family, kind, fields), plain_write, of_sounds)
     titles = (
         ("clip", "CLIP"),
@@ -268,7 +272,8 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         f"{config.position} positions": config.position in ("learned", "sinusoidal", "convolutional"),
         "ALiBi": config.position == "alibi",
         "rotary rows and columns": rotary and config.rotary_grid,
-        "rotary positions": rotary and not config.rotary_grid,
+        "rotary positions": rotary and not config.rotary_grid and not config.rotary_input,
+        "rotation before q and k": config.rotary_input,
         "partial rotary": rotary and config.rotary_width < config.d_head,
         "neighbours rotate": rotary and config.rotary_interleaved,
         "scaled frequencies": rotary and config.rotary_scaling is not None,
@@ -289,6 +294,8 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         "bias by distance": config.table_rows > 0 and not config.relative_grid,
         "gated bias": config.relative_gate,
         "merged steps": config.merged_steps > 1,
+        "keys of distances by sines": config.distance_keys is not None and not config.distance_keys.rows,
+        "keys of clipped distances": config.distance_keys is not None and config.distance_keys.rows > 0,
         "disentangled attention": config.disentangled is not None,
         "learned sinks": config.attention_sinks,
         "gated output": config.output_gate,
@@ -296,6 +303,8 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         "gated FFN": config.gated,
         "experts": config.experts is not None,
         "adapters": config.adapter > 0,
+        "convolution in each layer": config.conformer is not None,
+        "causal convolution": config.conformer is not None and config.conformer.causal,
         "shared layers": config.layer_groups is not None,
         "narrow tables": config.embedding_width != config.d_model,
         "scaled token vectors": config.embedding_scale != 1.0,

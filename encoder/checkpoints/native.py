@@ -48,7 +48,7 @@ KIND = "a checkpoint of this program"
 WRITTEN_EARLIER = (
     "config.json", SINGLE, "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "modules.json",
     "sentence_bert_config.json", "config_sentence_transformers.json", "decoder_tokenizer.json",
-    "generation_config.json", "preprocessor_config.json",
+    "generation_config.json", "preprocessor_config.json", "processor_config.json",
 )  # fmt: skip
 #: Heads by their name in `NamedEncoder.heads`, with which the names of their weights begin.
 HEADS: dict[str, tuple[type, Callable[[EncoderConfig, Any], nn.Module]]] = {

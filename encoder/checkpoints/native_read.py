@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import nn
@@ -159,7 +159,7 @@ def _pixels(fields: dict[str, Any], channels: int) -> Preparation:
 def _sound(fields: dict[str, Any], config: EncoderConfig) -> log_mel.Preparation:
     """How sound is prepared, with the same checks as of other checkpoints' files."""
     given = fields.get("preparation")
-    kinds = {kind.__name__: kind for kind in (log_mel.KaldiMel, log_mel.WhisperMel, log_mel.Samples)}
+    kinds = {kind.__name__: kind for kind in get_args(log_mel.Preparation)}
     if not isinstance(given, dict) or given.get("kind") not in kinds:
         raise LoadError(f"config.json has preparation={quoted(given)}: specify one of the kinds {', '.join(kinds)}.")
     rest = {name: value for name, value in given.items() if name != "kind"}

@@ -20,6 +20,7 @@ _CLASSES = {
     "LayoutLMv3Tokenizer": "layoutlmv3",
     "MBartTokenizer": "mbart",
     "MPNetTokenizer": "mpnet",
+    "ParakeetTokenizer": "parakeet_ctc parakeet_rnnt parakeet_tdt",
     "PegasusTokenizer": "pegasus",
     "Qwen2Tokenizer": "qwen2 qwen3 qwen3_moe",
     "RemBertTokenizer": "rembert",
@@ -30,7 +31,7 @@ _CLASSES = {
     "T5Tokenizer": "mt5 t5",
     "TokenizersBackend": "bigbird_pegasus granite ministral mistral mixtral modernbert modernbert-decoder phi3 umt5 "
     "xlm-roberta-xl",
-    "Wav2Vec2CTCTokenizer": "data2vec-audio hubert unispeech unispeech-sat wav2vec2",
+    "Wav2Vec2CTCTokenizer": "data2vec-audio hubert unispeech unispeech-sat wav2vec2 wav2vec2-bert wav2vec2-conformer",
     "WhisperTokenizer": "whisper",
     "XLMRobertaTokenizer": "gte jina_embeddings_v3 metaclip_2 xlm-roberta xmod",
     "XLMTokenizer": "xlm",

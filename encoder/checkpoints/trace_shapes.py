@@ -122,7 +122,7 @@ def _fits(point: str, shape: tuple[int, ...], config: EncoderConfig, n_tokens: i
         )
     if kind in ("scores", "pattern"):
         return shape == (config.n_heads, n_rows, n_keys)
-    if point in ("ffn.hidden", "adapter.hidden", *NARROW):
+    if point.endswith(".hidden") or point in NARROW:
         return len(shape) == 2 and shape[0] == n_rows
     if point == "memory":
         return len(shape) == 2 and shape[0] == n_keys

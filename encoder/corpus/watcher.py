@@ -92,7 +92,7 @@ class Watcher:
             cosine = torch.cosine_similarity(self._before.float(), value.float(), dim=-1)
             self.norms[f"cosine/{layer}"] = cosine
             self._layer_begins(layer + 1, value)
-        elif name in ("after_attention", "after_ffn"):
+        elif name.startswith("after_"):
             self._stream = value
         elif name == "output":
             self._keep(self._config.n_layers, value)

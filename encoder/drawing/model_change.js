@@ -3,7 +3,7 @@
 /** @import { ModelView } from "./model_view.js" */
 import { threeDigits, withNorm } from "./drawing.js";
 import { drawnHeader } from "./model_decoder.js";
-import { placeChips, slideParts, sublayersOf } from "./model_glyphs.js";
+import { placeChips, SAID, slideParts, sublayersOf } from "./model_glyphs.js";
 import { layout } from "./model_layout.js";
 import { bandOf } from "./model_river.js";
 
@@ -30,8 +30,7 @@ export function largestChange(view, before, now, header) {
 /** @param {string} stage @param {ModelHeader} header */
 function stageName(stage, header) {
   const [, layer, sublayer] = stage.match(/^layers\.(\d+)\.after_(\w+)$/) ?? [];
-  const within = { attention: "attention in ", cross: "cross-attention in ", ffn: "the FFN in " };
-  if (layer) return `after ${sublayersOf(header).at(-1) === sublayer ? "" : within[sublayer]}layer ${layer}`;
+  if (layer) return `after ${sublayersOf(header).at(-1) === sublayer ? "" : `${SAID[sublayer]} in `}layer ${layer}`;
   return stage === "output" ? withNorm("after the last LayerNorm", header) : `at the ${stage}`;
 }
 

@@ -93,11 +93,71 @@ const ADAPTER_STOPS = {
     "norm-adapter": 0.975,
   }),
 };
+// Of a Conformer's layer: a feed-forward layer before attention, a convolution after it, and a norm at the end.
+const CONFORMER_STOPS = {
+  pre: {
+    "norm-first_ffn": 0.02,
+    first_ffn: 0.085,
+    "first_ffn-added": 0.135,
+    "add-first_ffn": 0.165,
+    "norm-attention": 0.2,
+    k: 0.235,
+    v: 0.27,
+    softmax: 0.345,
+    q: 0.425,
+    mixing: 0.455,
+    heads: 0.495,
+    "add-attention": 0.54,
+    "norm-convolution": 0.58,
+    convolution: 0.645,
+    "convolution-added": 0.695,
+    "add-convolution": 0.725,
+    "norm-ffn": 0.76,
+    ffn: 0.845,
+    added: 0.9,
+    "add-ffn": 0.93,
+    "norm-end": 0.965,
+  },
+  post: {
+    first_ffn: 0.06,
+    "first_ffn-added": 0.105,
+    "add-first_ffn": 0.135,
+    "norm-first_ffn": 0.17,
+    k: 0.2,
+    v: 0.235,
+    softmax: 0.31,
+    q: 0.39,
+    mixing: 0.42,
+    heads: 0.46,
+    "add-attention": 0.505,
+    "norm-attention": 0.545,
+    convolution: 0.61,
+    "convolution-added": 0.66,
+    "add-convolution": 0.69,
+    "norm-convolution": 0.725,
+    ffn: 0.81,
+    added: 0.865,
+    "add-ffn": 0.895,
+    "norm-ffn": 0.93,
+    "norm-end": 0.97,
+  },
+};
 const RESCALES = "LayerNorm rescales the numbers of each token’s vector to a common size.";
 // Part -> the text of its button, what opens, and what it is.
 const CHIPS = {
   ids: ["Tokens", "How the text becomes tokens", "The tokenizer splits the text into tokens. Each has a number."],
   embedding: ["Embedding", "How a token becomes a vector", "The number of a token selects a row of a learned table."],
+  "norm-first_ffn": ["LayerNorm", "LayerNorm of the first feed-forward layer", RESCALES],
+  first_ffn: [
+    "First FFN",
+    "The first feed-forward layer",
+    "A feed-forward layer before attention processes each token by itself; half of its result is added.",
+  ],
+  "add-first_ffn": [
+    "+",
+    "Addition to the residual stream after the first feed-forward layer",
+    "The residual stream keeps its numbers and gets those of the first feed-forward layer added.",
+  ],
   "norm-attention": ["LayerNorm", "LayerNorm of attention", RESCALES],
   k: ["K", "Keys", "A key is a vector that queries are compared with."],
   v: ["V", "Values", "A value is the vector that a token passes on to tokens that attend to it."],
@@ -134,6 +194,17 @@ const CHIPS = {
     "Addition to the residual stream after cross-attention",
     "The residual stream keeps its numbers and gets those of cross-attention added.",
   ],
+  "norm-convolution": ["LayerNorm", "LayerNorm of the convolution", RESCALES],
+  convolution: [
+    "Convolution",
+    "The convolution module",
+    "The convolution mixes near tokens: each channel has a weight for each distance, the same at every token.",
+  ],
+  "add-convolution": [
+    "+",
+    "Addition to the residual stream after the convolution",
+    "The residual stream keeps its numbers and gets those of the convolution added.",
+  ],
   "norm-ffn": ["LayerNorm", "LayerNorm of the feed-forward layer", RESCALES],
   ffn: [
     "Feed-forward",
@@ -145,6 +216,7 @@ const CHIPS = {
     "Addition to the residual stream after the feed-forward layer",
     "The residual stream keeps its numbers and gets those of the feed-forward layer added.",
   ],
+  "norm-end": ["LayerNorm", "LayerNorm at the end of the layer", RESCALES],
   "norm-adapter": ["LayerNorm", "LayerNorm of the adapter", RESCALES],
   adapter: [
     "Adapter",
@@ -173,7 +245,8 @@ const CHIPS = {
 // x of every part of the open layer. share: 0 to 1, from the stops of the other norm placement to those of this one.
 /** @param {ModelHeader} header @param {LayerSpan} span @param {number} share @returns {Record<string, number>} */
 export function partPlaces({ norm, isDecoder, sublayers }, span, share = 1) {
-  const stops = isDecoder ? DECODER_STOPS : hasAdapter(sublayers) ? ADAPTER_STOPS : PART_STOPS;
+  const more = has(sublayers, "convolution") ? CONFORMER_STOPS : has(sublayers, "adapter") ? ADAPTER_STOPS : PART_STOPS;
+  const stops = isDecoder ? DECODER_STOPS : more;
   const other = stops[norm === "pre" ? "post" : "pre"];
   const size = span.end - span.start;
   const at = ([key, stop]) => [key, span.start + size * (other[key] + (stop - other[key]) * share)];
@@ -182,7 +255,7 @@ export function partPlaces({ norm, isDecoder, sublayers }, span, share = 1) {
 
 // The sublayers of a layer, in order.
 export const sublayersOf = ({ sublayers }) => sublayers ?? ["attention", "ffn"];
-const hasAdapter = (sublayers) => Boolean(sublayers?.includes("adapter"));
+const has = (sublayers, one) => Boolean(sublayers?.includes(one));
 
 // Which parts this model and input have.
 /** @param {ModelHeader} header */
@@ -193,7 +266,7 @@ export function partsOf({ norms, takes, classes, pooling, decoder, isDecoder, su
     if (key === "embedding") return takes === "text";
     if (key === "output") return Boolean(pooling) && !decoder;
     if (key.includes("cross")) return Boolean(isDecoder);
-    if (key.includes("adapter")) return hasAdapter(sublayers);
+    for (const part of ["adapter", "first_ffn", "convolution"]) if (key.includes(part)) return has(sublayers, part);
     if (key === "next") return outputs.length > 0;
     return key !== "class" || classes.length > 0;
   });
@@ -366,6 +439,16 @@ export function slideParts(drawing, drawn, { parts, point, turned }) {
   drawing.querySelector(".enc-model-lines").setAttribute("transform", `matrix(${matrix})`);
 }
 
+/** @type {Record<string, string>} */
+export const SAID = {
+  first_ffn: "the first FFN",
+  attention: "attention",
+  cross: "cross-attention",
+  convolution: "the convolution",
+  ffn: "the FFN",
+  adapter: "the adapter",
+};
+
 // What a sublayer of the open layer adds: the length of W_O's and of the feed-forward layer's output.
 /** @param {ModelView} view */
 export function updateBars(view) {
@@ -373,13 +456,12 @@ export function updateBars(view) {
   const group = svg("g");
   const n = header.labels.length;
   const scale = place.row * 0.88 / view.scale;
-  const stops = { attention: "heads", cross: "cross-added", ffn: "added", adapter: "adapter-added" };
-  const parts = { attention: "update", cross: "update", ffn: "ffn", adapter: "ffn" };
-  const said = { attention: "attention", cross: "cross-attention", ffn: "FFN", adapter: "the adapter" };
-  const opens = { attention: "heads", cross: "add-cross", ffn: "ffn", adapter: "adapter" };
+  const stops = { attention: "heads", cross: "cross-added", ffn: "added" };
+  const parts = { attention: "update", cross: "update" };
+  const opens = { attention: "heads", cross: "add-cross" };
   const sublayers = sublayersOf(header);
   sublayers.forEach((kind, sublayer) => {
-    const [stop, part] = [stops[kind], parts[kind]];
+    const [stop, part] = [stops[kind] ?? `${kind}-added`, parts[kind] ?? "ffn"];
     const bars = group.appendChild(stopGroup(stop, part));
     header.labels.forEach((_, token) => {
       const value = arrays.updates.data[(header.layer * sublayers.length + sublayer) * n + token];
@@ -389,8 +471,8 @@ export function updateBars(view) {
         ...place.box(place.parts[stop] - 3.5, place.y(token) - breadth / 2, 7, breadth),
         class: `enc-model-update enc-model-${kind}`,
         "data-token": token,
-        "data-open": opens[kind],
-      }, svg("title", {}, `${said[kind]} adds a vector of length ${threeDigits(value)}`)));
+        "data-open": opens[kind] ?? kind,
+      }, svg("title", {}, `${SAID[kind]} adds a vector of length ${threeDigits(value)}`)));
     });
   });
   return group;

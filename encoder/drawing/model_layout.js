@@ -50,7 +50,8 @@ export function layout(header, available, scale = 1, share = 1, from = 0, tall =
   const { start, room, thin, row, ending } = made;
   const isClosed = header.layer < 0; // thin layers only
   const open = room - thin * (header.layers - 1);
-  const lanes = turned || isClosed || open < CLOSE * scale ? header.lanes ?? 2 : 1;
+  const close = sublayersOf(header).length > 3 && !turned ? 3 : 2;
+  const lanes = turned || isClosed || open < CLOSE * scale ? header.lanes ?? close : 1;
   const top = made.top + (turned ? 0 : (lanes - 1) * LANE * scale);
   const layers = [];
   const stages = [start];
@@ -67,7 +68,7 @@ export function layout(header, available, scale = 1, share = 1, from = 0, tall =
         ...ends.map((end) => parts[`${header.norm === "pre" ? "add" : "norm"}-${end}`] + 9),
         x + size * 0.985,
       );
-    } else stages.push(...(isLong(header) ? [0.4, 0.7, 0.97] : [0.55, 0.97]).map((stop) => x + size * stop));
+    } else stages.push(...THIN_STOPS[sublayersOf(header).length].map((stop) => x + size * stop));
     x = span.end;
   }
   if (header.stages.length > stages.length) stages.push(start + room + 2); // the final norm
@@ -100,8 +101,9 @@ export function layout(header, available, scale = 1, share = 1, from = 0, tall =
   };
 }
 
-// A layer with a third sublayer: cross-attention, or an adapter.
-const isLong = (header) => sublayersOf(header).length > 2;
+// Sublayers of a layer -> where each ends in one that is not open. The third is cross-attention or an adapter; a
+// Conformer's layer has four.
+const THIN_STOPS = { 2: [0.55, 0.97], 3: [0.4, 0.7, 0.97], 4: [0.26, 0.5, 0.74, 0.97] };
 
 // Tokens as rows.
 function rows(header, available, scale, tall) {
@@ -146,7 +148,7 @@ function columns(header, available, scale, count) {
     : 0;
   const room = header.layer < 0
     ? thin * header.layers
-    : (TURNED.open + (isLong(header) ? TURNED.third : 0)) * scale + thin * (header.layers - 1);
+    : (TURNED.open + TURNED.third * (sublayersOf(header).length - 2)) * scale + thin * (header.layers - 1);
   const slanted = TURNED.names * scale * Math.cos(SLANT * Math.PI / 180) * 0.75; // the last name leans over its column
   const row = Math.min(WIDEST_COLUMN * scale, (available - GUTTER - slanted) / count);
   return {

@@ -1,5 +1,6 @@
 // The story of a forward pass in twelve steps, with the reader's own tokens and numbers.
 import { inWords, threeDigits, withNorm } from "./drawing.js";
+import { sublayersOf } from "./model_glyphs.js";
 
 export function story(header, arrays) {
   const { labels, layers, heads, layer, head } = header;
@@ -10,7 +11,13 @@ export function story(header, arrays) {
   const [one, other] = [short(labels[query]), short(labels[key])];
   const embedded = threeDigits(arrays.stream.data[query]);
   const ended = threeDigits(arrays.stream.data[(header.stages.length - 1) * n + query]);
-  const update = (part) => threeDigits(arrays.updates.data[(layer * 2 + part) * n + query]);
+  const sublayers = sublayersOf(header);
+  const update = (part) =>
+    threeDigits(arrays.updates.data[(layer * sublayers.length + sublayers.indexOf(part)) * n + query]);
+  const mixes =
+    /** @type {[string, string][]} */ (sublayers.includes("convolution")
+      ? [["ffn", `A convolution mixes near tokens and adds a vector of length ${update("convolution")} to ${one}.`]]
+      : []);
   const neuron = arrays.neurons.data[query * arrays.neurons.shape[1]];
   const steps = [
     ["names", `The ${INPUTS[header.takes] ?? "input"} becomes ${header.count} tokens.`],
@@ -38,11 +45,17 @@ export function story(header, arrays) {
     ],
     [
       "update",
-      `Values (green), times their weights, are summed; all heads add a vector of length ${update(0)} to ${one}.`,
+      `Values (green), times their weights, are summed; all heads add a vector of length ${
+        update("attention")
+      } to ${one}.`,
     ],
     ["norms", normStep(header)],
+    ...mixes,
     ["ffn", `The feed-forward layer processes each token by itself; neuron ${neuron} is strongest for ${one}.`],
-    ["river", `It adds a vector of length ${update(1)}; after all layers, the vector of ${one} has length ${ended}.`],
+    [
+      "river",
+      `It adds a vector of length ${update("ffn")}; after all layers, the vector of ${one} has length ${ended}.`,
+    ],
     ["end", lastStep(header)],
   ];
   return steps.map(([part, text], at) => ({ part, text, flows: at === VALUES }));

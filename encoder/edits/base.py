@@ -203,11 +203,13 @@ def width(config: EncoderConfig, point: str, layer: int | None, n_tokens: int, n
         point, n_tokens = point.removeprefix("cross."), n_memory
     if "adapter" in point and not config.adapter:
         return None
+    if config.conformer is None and any(part in point for part in ("first_ffn", "convolution", "end_norm")):
+        return None
     if point in ("q", "k", "v", "z"):
         return config.d_head
     if point in ("scores", "pattern"):
         return n_tokens
-    if point == "ffn.hidden":
+    if point in ("ffn.hidden", "first_ffn.hidden"):
         return config.d_ffn
     if point == "adapter.hidden":
         return config.adapter

@@ -1,4 +1,4 @@
-"""AudioEncoder: an Encoder of sound (AST, Whisper's encoder, Wav2Vec2, HuBERT). `encoder.load` returns it.
+"""AudioEncoder: an Encoder of sound (AST, Whisper's encoder, Wav2Vec2, Parakeet ...). `encoder.load` returns it.
 
 Shapes: N samples, T tokens, D d_model, C classes.
 """
@@ -15,7 +15,7 @@ from encoder.edits import Edit
 from encoder.encoders.signal import SignalEncoder
 from encoder.errors import SoundError
 from encoder.inputs.layout import InputKind
-from encoder.inputs.log_mel import KALDI_HOP, Preparation, Samples, WhisperMel
+from encoder.inputs.log_mel import KALDI_HOP, AnyLength, Preparation, WhisperMel
 from encoder.inputs.sound import Sound
 from encoder.inputs.sound_files import open_sound
 from encoder.inputs.sound_layout import SoundLayout, SpectrogramGrid, TimeSteps
@@ -45,22 +45,22 @@ class AudioEncoder(SignalEncoder):
     @property
     def takes_any_length(self) -> bool:
         """Whether a short sound gives few tokens. Else silence is added to it, and T is always the same."""
-        return isinstance(self.preparation, Samples)
+        return isinstance(self.preparation, AnyLength)
 
     def open(self, file: bytes | str | Path) -> Sound:
         """A sound file, or its content -> the sound (`encoder.open_sound`). Raises SoundError."""
         return open_sound(file)
 
     def prepare(self, sound: Sound) -> Tensor:
-        """A sound -> the model's input: a log-mel spectrogram (AST [S, M], Whisper [M, S]), or the samples [N].
+        """A sound -> the model's input: a log-mel spectrogram [S, M] (Whisper [M, S]), or the samples [N].
 
         Raises SoundError for what is not a sound, and for one that is too short for one token.
         """
         if not isinstance(sound, Sound):
             raise SoundError(f"{self.name} accepts a Sound, not {type(sound).__name__}: use encoder.open_sound(file).")
         heard = sound.at(self.rate)
-        shape = self.config.convolutions
-        least = shape.reach if shape is not None and self.takes_any_length else 1
+        shape, way = self.config.convolutions or self.config.frames, self.preparation
+        least = way.least(shape.reach) if shape is not None and isinstance(way, AnyLength) else 1
         if len(heard.samples) < least:
             raise SoundError(
                 f"This sound has {sound.seconds * 1e3:.0f} ms, and {self.name} needs {least / self.rate * 1e3:.0f} ms: "
@@ -75,17 +75,18 @@ class AudioEncoder(SignalEncoder):
 
     def layout_of(self, sound: Sound | None) -> SoundLayout:
         """What the tokens of this sound are; of the longest one for None."""
-        patches, steps = self.config.spectrogram, self.config.convolutions
+        patches, steps = self.config.spectrogram, self.config.convolutions or self.config.frames
         if patches is not None:
             return SpectrogramGrid(patches, KALDI_HOP / self.rate)
         assert steps is not None, "an AudioEncoder accepts sound"
-        frame = self.preparation.hop if isinstance(self.preparation, WhisperMel) else 1
-        length = None
-        if self.takes_any_length:
+        way, length = self.preparation, None
+        assert isinstance(way, WhisperMel | AnyLength), "patches are cut from the others"
+        if isinstance(way, AnyLength):
             length = int(self.seconds * self.rate)
             if sound is not None:  # resampling rounds up
                 length = min(length, -(-len(sound.samples) * self.rate // sound.rate))
-        return TimeSteps(max(0, steps.n_tokens(length)), steps.hop * frame / self.rate)
+            length = way.n_steps(length)
+        return TimeSteps(max(0, steps.n_tokens(length)), steps.hop * way.hop / self.rate)
 
     def trace(
         self,

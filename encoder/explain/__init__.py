@@ -7,6 +7,7 @@
 A step is a frozen dataclass with float32 arrays, labels and its formula as LaTeX. `chain` runs all steps in order.
 """
 
+from encoder.explain.convolution import ConvolutionStep, convolution
 from encoder.explain.cross import cross_score, cross_softmax, cross_weighted_sum
 from encoder.explain.embedding import EmbeddingStep, embedding
 from encoder.explain.ffn import (
@@ -37,12 +38,12 @@ from encoder.explain.weighted_sum import OutputProjection, WeightedSum, output_p
 
 #: The public names: values of steps, then the functions that compute them.
 __all__ = [
-    "AddNorm", "Chain", "Check", "EmbeddingStep", "FeedForwardStep", "FlowStage", "Formula",
+    "AddNorm", "Chain", "Check", "ConvolutionStep", "EmbeddingStep", "FeedForwardStep", "FlowStage", "Formula",
     "HiddenActivations", "NormMoments", "Normalised",
     "OutputProjection", "Place", "Pooled", "Projection", "Recomputation",
     "Score", "ScoreMatrix", "Softmax", "TextToIds", "TokenFlow", "Variant", "WeightedSum",
-    "add_norm", "chain", "cross_score", "cross_softmax", "cross_weighted_sum", "embedding", "expert_weights",
-    "feed_forward", "hidden_activations", "norm_moments", "normalised", "output_projection", "pooled",
+    "add_norm", "chain", "convolution", "cross_score", "cross_softmax", "cross_weighted_sum", "embedding",
+    "expert_weights", "feed_forward", "hidden_activations", "norm_moments", "normalised", "output_projection", "pooled",
     "projected_matrix", "projection", "score", "score_matrix", "softmax",
     "text_to_ids", "token_flow", "weighted_sum", "word_pieces",
 ]  # fmt: skip

@@ -198,6 +198,20 @@ def sigmoid(x: Floats) -> Floats:
     return 0.5 * (1.0 + np.tanh(0.5 * x))
 
 
+def glu(x: Floats) -> Floats:
+    """[T, 2D] -> [T, D]: the first half times the logistic function of the second (Dauphin et al. 2017)."""
+    first, second = np.split(x, 2, axis=-1)
+    return first * sigmoid(second)
+
+
+def convolved(x: Floats, kernel: Floats, bias: Floats | None, before: int) -> Floats:
+    """x [T, D], kernel [D, W], whose number `before` is for the token itself -> [T, D], each channel by itself."""
+    width = kernel.shape[1]
+    padded = np.pad(x, ((before, width - 1 - before), (0, 0)))
+    out: Floats = np.sum([padded[step : step + len(x)] * kernel[:, step] for step in range(width)], axis=0)
+    return out if bias is None else out + bias
+
+
 def gelu(x: Floats) -> Floats:
     """x times the standard normal distribution function at x (Hendrycks and Gimpel 2016)."""
     from scipy.special import erf

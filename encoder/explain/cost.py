@@ -125,15 +125,41 @@ def layer_parts(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> tu
     def part(key: str, title: str, work: Term, kept: Term, product: bool = True) -> CostPart:
         return CostPart(key, title, work, Term(bytes_each * kept.coefficient, kept.factors), product)
 
+    ffns, adds, norms, often = 1, 2, 2, "twice"
+    module: tuple[CostPart, ...] = ()
+    if config.conformer is not None:
+        ffns, adds, norms, often = 2, 4, 5, "four and five times"
+        kernel, ends = ("k", config.conformer.kernel), ELEMENTWISE["norm"] + ELEMENTWISE[config.activation]
+        module = (
+            part("convolution maps", "Maps of the convolution", Term(6, (n, d, d)), Term(3, (n, d))),
+            part("convolution", "Convolution over tokens", Term(2, (n, kernel, d)), Term(1, (n, d)), False),
+            part("channels", "Norm and activation of channels", Term(ends, (n, d)), Term(1, (n, d)), False),
+        )
+    distances: tuple[CostPart, ...] = ()
+    if config.distance_keys is not None:
+        made = Term(4, (n, d, inner)), Term(2, (n, inner))
+        from_sines = (part("distance keys", "Keys of distances", *made),) if not config.distance_keys.rows else ()
+        distances = (
+            *from_sines,
+            part("distances", "Products with keys of distances", Term(4, (n, n, inner)), Term(1, (h, n, n))),
+        )
     return (
         part("qkv", "Queries, keys, values", *qkv_terms(config, n, d, inner)),
         part("scores", "Scores q·k", Term(2, (n, n, inner)), Term(1, (h, n, n))),
+        *distances,
         part("softmax", "Softmax", Term(ELEMENTWISE["softmax"], (h, n, n)), Term(1, (h, n, n)), False),
         part("mixing", "Weighted sum α·v", Term(2, (n, n, inner)), Term(1, (n, inner))),
         part("output", "Output projection W_O", Term(2, (n, inner, d)), Term(1, (n, d))),
-        part("ffn", "Feed-forward matrices", Term(2 * maps, (n, d, f)), Term(1, (n, d))),
-        part("activation", "Activation", Term(act, (n, f)), Term(maps - 1, (n, f)), False),
-        part("norms", "Add & norm, twice", Term(2 * (ELEMENTWISE["norm"] + 1), (n, d)), Term(2, (n, d)), False),
+        *module,
+        part("ffn", "Feed-forward matrices", Term(2 * maps * ffns, (n, d, f)), Term(ffns, (n, d))),
+        part("activation", "Activation", Term(act * ffns, (n, f)), Term((maps - 1) * ffns, (n, f)), False),
+        part(
+            "norms",
+            f"Add & norm, {often}",
+            Term(norms * ELEMENTWISE["norm"] + adds, (n, d)),
+            Term(norms, (n, d)),
+            False,
+        ),
     )
 
 
@@ -157,6 +183,8 @@ def cost(config: EncoderConfig, n_tokens: int, n_parameters: int, bytes_each: in
         around += 2 * config.spectrogram.count * config.spectrogram.patch_size**2 * config.embedding_width
     if config.convolutions is not None:
         around += config.convolutions.flops(n_tokens, config.embedding_width)
+    if config.frames is not None:
+        around += config.frames.flops(n_tokens, config.embedding_width)
     if config.position == "convolutional":
         group = config.embedding_width // config.position_groups
         convolutions = max(1, config.position_layers)

@@ -55,11 +55,10 @@ def token_flow(trace: Trace, token: int) -> TokenFlow:
 
 
 def _stage(trace: Trace, layer: int, part: Sublayer, token: int) -> FlowStage:
-    name, next_name, norm = sublayer(trace, layer, part)
+    name, next_name, _ = sublayer(trace, layer, part)
     before, after = value(trace, name, token), value(trace, next_name, token)
-    # In post-norm the norm's input is the sum; without a norm the next residual stream is the sum.
-    normed = trace.config.norm_placement == "post" and norm is not None
-    total = value(trace, f"{norm}.input", token) if normed else after
+    norm = trace.norm_of_sum(layer, part)
+    total = after if norm is None else value(trace, f"{norm}.input", token)
     return FlowStage(
         layer=layer,
         part=part,

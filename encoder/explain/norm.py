@@ -10,6 +10,7 @@ import torch
 
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
+from encoder.explain.convolution import convolution
 from encoder.explain.ffn import feed_forward
 from encoder.explain.latex import Formula, bracketed, calculation, divisor, fraction, number, stack
 from encoder.explain.place import Place
@@ -21,7 +22,9 @@ from encoder.trace.trace import Trace
 
 #: A sublayer in formulas.
 FUNCTIONS: dict[Sublayer, str] = {
+    "first_ffn": r"\mathrm{FFN}_1",
     "attention": r"\mathrm{Attention}",
+    "convolution": r"\mathrm{Conv}",
     "cross": r"\mathrm{CrossAttention}",
     "ffn": r"\mathrm{FFN}",
     "adapter": r"\mathrm{Adapter}",
@@ -163,8 +166,8 @@ def add_norm(trace: Trace, place: Place, part: Sublayer) -> AddNorm:
     before_name, after_name, name = sublayer(trace, place.layer, part)
     before, after = value(trace, before_name, i), value(trace, after_name, i)
     pre_norm = config.norm_placement == "pre"
-    # In post-norm the norm's input is the sum; without a norm the next residual stream is the sum.
-    total = after if pre_norm or name is None else value(trace, f"{name}.input", i)
+    of_sum = trace.norm_of_sum(place.layer, part)
+    total = after if of_sum is None else value(trace, f"{of_sum}.input", i)
     norm = None if name is None else normalised(trace, name, i, c)
     # An edit of what a sublayer adds is in the residual stream only; the step of the sublayer computes it unedited.
     update = total - before if trace.edits or part == "cross" else update_of(trace, place, part)
@@ -183,6 +186,8 @@ def add_norm(trace: Trace, place: Place, part: Sublayer) -> AddNorm:
 
 def update_of(trace: Trace, place: Place, part: Sublayer) -> Floats:
     """[D]: what a sublayer adds for token i, computed by its own step."""
+    if part == "convolution":
+        return convolution(trace, place).output
     is_attention = part == "attention"
     result = output_projection(trace, place).result if is_attention else feed_forward(trace, place, part).output
     return array(added_by(trace, place.layer, part, torch.tensor(result))) if trace.config.output_norms else result

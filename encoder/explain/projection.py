@@ -16,7 +16,9 @@ from encoder.explain.latex import Formula, bracketed, calculation, coloured, col
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import apply, array, bias, sublayer_input, weight
+from encoder.model import attend
 from encoder.model.config import EncoderConfig
+from encoder.model.rotary import rotate
 from encoder.trace.trace import Trace
 
 Which = Literal["q", "k", "v"]
@@ -103,7 +105,7 @@ class Projection:
         column = reference.of_layer(at.layer, f"attention.w_{self.which}.weight")[
             head * len(self.vector) + at.component
         ]
-        terms = reference.input(at.layer, "attention")[self.token] * column
+        terms = reference.entering(at.layer, self.which)[self.token] * column
         return (
             reference.check(self.which, self.vector, vector, (at.component,)),
             reference.check("products", self.terms, terms),
@@ -119,6 +121,8 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
     head = place.head if which == "q" else config.kv_head(place.head)
     own_columns = slice(head * config.d_head, (head + 1) * config.d_head)
     entering = sublayer_input(trace, place.layer, "attention", token)
+    if config.rotary_input and which != "v":
+        entering = turned(trace, place.layer, entering, token)
     whole = apply(module, entering)
     x, projected = array(entering), array(whole[own_columns])
     normed = normed_head(trace, place.layer, which, whole, own_columns)
@@ -127,7 +131,7 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
     head_bias = None if whole_bias is None else whole_bias[own_columns]
     terms = x * head_weight[:, place.component]
     rotation, vector = None, projected_matrix(trace, place, which, slice(token, token + 1))[0]
-    if config.position == "rotary" and which != "v":
+    if config.position == "rotary" and not config.rotary_input and which != "v":
         base, scaling = config.rotary_of_layer(place.layer)
         angle = arithmetic.rotary_angles(config.rotary_sign * np.array([token]), config.rotary_width, base, scaling)[0]
         before = projected if normed is None else normed
@@ -160,6 +164,14 @@ def normed_head(trace: Trace, layer: int, which: Which, whole: Tensor, own: slic
     if norm is None:
         return None
     return array(norm(whole[own]) if trace.config.qk_norm == "head" else norm(whole)[own])
+
+
+@torch.no_grad()
+def turned(trace: Trace, layer: int, x: Tensor, token: int) -> Tensor:
+    """x [D] of a token in H parts, turned by its position (`EncoderConfig.rotary_input`)."""
+    config, position = trace.config, trace.contexts[layer].encoded[token : token + 1]
+    parts = x.view(config.n_heads, 1, config.d_head)
+    return rotate(parts, *attend.rotation(config, layer, position), config.rotary_interleaved).flatten()
 
 
 def projected_matrix(trace: Trace, place: Place, which: Which, rows: slice = slice(None)) -> Floats:

@@ -31,6 +31,9 @@ R = TypeVar("R")
 #: The largest difference that counts as equal, relative to the largest number of the vector.
 TOLERANCE = {"torch.float32": 1e-4, "torch.float16": 2e-2, "torch.bfloat16": 1e-1}
 
+#: Added to the variance of a batch norm.
+BATCH_EPS = 1e-5
+
 #: Scores that are computed at once; the rows of queries are taken in parts, so that [H, T, T] never exists.
 CHUNK_NUMBERS = 4_000_000
 
@@ -255,10 +258,10 @@ class Recomputation:
         return self.embedding() if layer == 0 else self.after(layer - 1, self.config.sublayers[-1])
 
     def before(self, layer: int, part: str) -> Floats:
-        """[T, D]: the stream before the sublayer "attention", "ffn" or "adapter"."""
-        if part == "attention":
-            return self.stream(layer)
-        return self.after(layer, "ffn" if part == "adapter" else "attention")
+        """[T, D]: the stream before one of the config's sublayers."""
+        parts: tuple[str, ...] = self.config.sublayers
+        at = parts.index(part)
+        return self.after(layer, parts[at - 1]) if at else self.stream(layer)
 
     def norm_name(self, layer: int, part: str) -> str | None:
         """Name of a sublayer's norm among the weights; None where it has none."""
@@ -276,7 +279,9 @@ class Recomputation:
         """[T, D]: the residual stream after the sublayer, normalised in post-norm."""
         x = self.before(layer, part) + self.update(layer, part)
         name = self.norm_name(layer, part)
-        return self.norm(x, name) if self.config.norm_placement == "post" and name is not None else x
+        x = self.norm(x, name) if self.config.norm_placement == "post" and name is not None else x
+        ends = self.config.conformer is not None and part == self.config.sublayers[-1]
+        return self.norm(x, f"{self._layer(layer)}.end_norm") if ends else x
 
     def norm_input(self, layer: int, part: str) -> Floats:
         """[T, D]: the input of the sublayer's norm: the sum in post-norm, the residual stream in pre-norm."""
@@ -297,26 +302,38 @@ class Recomputation:
         return self.apply(arithmetic.join_heads(self.z(layer)), f"{self._layer(layer)}.attention.w_o")
 
     @_once
+    def entering(self, layer: int, which: str) -> Floats:
+        """[T, D]: what q, k or v is made of: the input of attention, for q and k turned where the config says so."""
+        x = self.input(layer, "attention")
+        if not self.config.rotary_input or which == "v":
+            return x
+        return arithmetic.join_heads(self.rotated(layer, arithmetic.split_heads(x, self.config.n_heads)))
+
+    @_once
     def qkv(self, layer: int, which: str) -> Floats:
         """[H, T, K]: q, k or v as the scores use them."""
         config, name = self.config, f"{self._layer(layer)}.attention"
-        flat = self.apply(self.input(layer, "attention"), f"{name}.w_{which}")  # [T, h x K]
+        flat = self.apply(self.entering(layer, which), f"{name}.w_{which}")  # [T, h x K]
         has_norm = config.qk_norm != "none" and which != "v"
         if has_norm and config.qk_norm == "full":
             flat = self.norm(flat, f"{name}.{which}_norm")
         out = arithmetic.split_heads(flat, config.n_heads if which == "q" else config.n_kv_heads)
         if has_norm and config.qk_norm == "head":
             out = self.norm(out, f"{name}.{which}_norm")
-        if config.position == "rotary" and which != "v":
-            base, scaling = config.rotary_of_layer(layer)
-            places = config.rotary_sign * np.arange(self.n_tokens)
-            angle = arithmetic.rotary_angles(places, config.rotary_width, base, scaling)
-            length = 1.0 if scaling is None else scaling.length
-            turned = arithmetic.rotate(out, angle, config.rotary_interleaved)
-            out = np.concatenate(
-                (turned[..., : config.rotary_width] * length, turned[..., config.rotary_width :]), axis=-1
-            ).astype(out.dtype)
+        if config.position == "rotary" and which != "v" and not config.rotary_input:
+            out = self.rotated(layer, out)
         return out if which == "q" else out[[config.kv_head(head) for head in range(config.n_heads)]]
+
+    def rotated(self, layer: int, x: Floats) -> Floats:
+        """[H, T, K], each head's part turned by its token's position."""
+        config = self.config
+        base, scaling = config.rotary_of_layer(layer)
+        places = config.rotary_sign * np.arange(self.n_tokens)
+        angle = arithmetic.rotary_angles(places, config.rotary_width, base, scaling)
+        length = 1.0 if scaling is None else scaling.length
+        turned = arithmetic.rotate(x, angle, config.rotary_interleaved)
+        parts = (turned[..., : config.rotary_width] * length, turned[..., config.rotary_width :])
+        return np.concatenate(parts, axis=-1).astype(x.dtype)
 
     def scores(
         self,
@@ -394,8 +411,11 @@ class Recomputation:
         return across + down
 
     def _distance_terms(self, layer: int, head: int | slice, rows: NDArray[np.integer]) -> Iterator[Floats]:
-        """DeBERTa's q_i . K_p[i - j] and k_j . Q_p[i - j], [Ti, T] or [h, Ti, T] each, before scaling."""
+        """DeBERTa's q_i . K_p[i - j] and k_j . Q_p[i - j], or products with keys of distances, [Ti, T] or [h, Ti, T]
+        each, before scaling."""
         shape, name = self.config.disentangled, f"{self._layer(layer)}.attention"
+        if self.config.distance_keys is not None:
+            yield from self._products_with_distances(layer, head, rows)
         if shape is None:
             return
         vectors = self.weight("distances.weight")
@@ -415,6 +435,24 @@ class Recomputation:
                 )
             else:
                 yield np.take_along_axis(products, np.broadcast_to(row, (*products.shape[:-1], row.shape[1])), -1)
+
+    def _products_with_distances(self, layer: int, head: int | slice, rows: NDArray[np.integer]) -> Iterator[Floats]:
+        """(q_i + v) . K[i - j] and u . k_j, or q_i . E[j - i], [Ti, T] or [h, Ti, T] each."""
+        shape, name = self.config.distance_keys, f"{self._layer(layer)}.attention"
+        assert shape is not None, "the caller has checked it"
+        distance = rows[:, None] - np.arange(self.n_tokens)  # [Ti, T]
+        q, k = self.qkv(layer, "q")[head][..., rows, :], self.qkv(layer, "k")[head]
+        if shape.rows:
+            table = self.weight(f"{name}.distance_keys.weight")
+            keys = table[np.clip(-distance, -shape.earlier, shape.later) + shape.earlier]  # [Ti, T, K]
+            yield np.einsum("...ik,ijk->...ij", q, keys)
+            return
+        u, v = (self.weight(f"{name}.{one}")[head] for one in ("content_bias", "position_bias"))
+        sines = arithmetic.sinusoidal(distance.ravel(), self.config.d_model).astype(self.dtype)
+        vectors = arithmetic.split_heads(self.apply(sines, f"{name}.w_pos_k"), self.config.n_heads)
+        keys = vectors.reshape(self.config.n_heads, *distance.shape, -1)[head]  # [..., Ti, T, K]
+        yield np.einsum("...ik,...ijk->...ij", q + v[..., None, :], keys)
+        yield np.broadcast_to(np.einsum("...jk,...k->...j", k, u)[..., None, :], (*k.shape[:-2], *distance.shape))
 
     @_once
     def z(self, layer: int) -> Floats:
@@ -436,14 +474,39 @@ class Recomputation:
 
     @_once
     def hidden(self, layer: int, part: str = "ffn") -> Floats:
-        """[T, F]: the hidden activations of the FFN, gated where the model gates them, or of the adapter."""
+        """[T, F]: the hidden activations of an FFN, gated where the model gates them, of the adapter or of the
+        convolution."""
         x, name = self.input(layer, part), f"{self._layer(layer)}.{part}"
+        if part == "convolution":
+            return self.channels(layer)
         out = arithmetic.ACTIVATIONS[self.config.activation](self.apply(x, f"{name}.w_in"))
         if part == "adapter":
             return out
         out = out * self.apply(x, f"{name}.w_gate") if self.config.gated else out
         routes = self.routes(layer)
         return out if routes is None else out * np.repeat(routes, out.shape[1] // routes.shape[1], axis=1)
+
+    @_once
+    def gated(self, layer: int) -> Floats:
+        """[T, D]: what the convolution reads; 0 for padding."""
+        x = self.apply(self.input(layer, "convolution"), f"{self._layer(layer)}.convolution.w_in")
+        return np.where(self.mask[:, None], arithmetic.glu(x), 0.0).astype(self.dtype)
+
+    @_once
+    def channels(self, layer: int) -> Floats:
+        """[T, D]: the channels of the convolution, normalised and activated."""
+        shape, name = self.config.conformer, f"{self._layer(layer)}.convolution"
+        assert shape is not None, "only a Conformer's layer has a convolution"
+        kernel, shift = self.weight(f"{name}.convolution.weight")[:, 0], self.bias(f"{name}.convolution.bias")
+        x = arithmetic.convolved(self.gated(layer), kernel, shift, shape.before)
+        if shape.norm == "batch":
+            mean, variance = self.weight(f"{name}.norm.mean"), self.weight(f"{name}.norm.variance")
+            x = (x - mean) / np.sqrt(variance + BATCH_EPS)
+            x = x * self.weight(f"{name}.norm.weight") + self.weight(f"{name}.norm.bias")
+        else:
+            gain, bias = self.weight(f"{name}.norm.weight"), self.weight(f"{name}.norm.bias")
+            x = arithmetic.layer_norm(x, gain, bias, self.config.norm_eps)
+        return arithmetic.ACTIVATIONS[self.config.activation](x)
 
     def routes(self, layer: int) -> Floats | None:
         """[T, E]: the weight of each expert, 0 where the router does not choose it; None without experts."""

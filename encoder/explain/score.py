@@ -29,10 +29,12 @@ class Variant:
 
 
 AS_MODEL = Variant()
-#: DeBERTa's terms (`encoder.model.disentangled`) in formulas.
+#: The terms of distances (`encoder.model.disentangled`, `distances`) in formulas.
 TERMS = {
     "content to position": rf"{coloured('q', 'q_i')} \cdot K^p_{{i-j}}",
     "position to content": rf"{coloured('k', 'k_j')} \cdot Q^p_{{i-j}}",
+    "bias to content": rf"u \cdot {coloured('k', 'k_j')}",
+    "bias to position": r"v \cdot K^p_{i-j}",
 }
 
 
@@ -50,7 +52,7 @@ class Score:
     terms: Floats
     #: Their sum.
     dot: float
-    #: DeBERTa's terms by name, before scaling.
+    #: The terms of distances by name, before scaling.
     of_positions: dict[str, float]
     scale: float
     #: Of the score before bias and mask; None without one.
@@ -88,10 +90,10 @@ class Score:
         n_terms, width = 1 + len(self.of_positions), len(self.q)
         if abs(self.scale - 1.0) < 1e-9:
             rule, value = product, number(total)
-        elif abs(self.scale - (n_terms * width) ** -0.5) < 1e-6:
-            below = f"{n_terms}\\, d_k" if self.of_positions else "d_k"
+        elif counted := next((n for n in (1, n_terms) if abs(self.scale - (n * width) ** -0.5) < 1e-6), 0):
+            below = f"{counted}\\, d_k" if counted > 1 else "d_k"
             rule = rf"\frac{{{product}}}{{\sqrt{{{below}}}}}"
-            value = rf"\frac{{{number(total)}}}{{\sqrt{{{n_terms * width}}}}}"
+            value = rf"\frac{{{number(total)}}}{{\sqrt{{{counted * width}}}}}"
         else:
             rule, value = rf"{number(self.scale)}\; {product}", rf"{number(total)} \cdot {number(self.scale)}"
         if self.cap is not None:

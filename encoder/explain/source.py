@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from encoder.errors import EncoderError, quoted
 from encoder.explain.arithmetic import Floats
+from encoder.model.activation import activate
 from encoder.model.config import Sublayer
-from encoder.model.layers import FeedForward, activate
+from encoder.model.layers import FeedForward
 from encoder.trace.recorded_pass import NormTrace
 from encoder.trace.trace import Trace
 
@@ -85,10 +86,10 @@ def added_by(trace: Trace, layer: int, part: str, output: Tensor) -> Tensor:
 
 
 def neurons_of(trace: Trace, layer: int, part: Sublayer = "ffn") -> FeedForward:
-    """The FFN of a layer, or its adapter. Raises EncoderError for a layer without one."""
-    module = trace.encoder.block(layer).adapter if part == "adapter" else trace.encoder.block(layer).ffn
-    if module is None:
-        raise EncoderError("This model has no adapters: choose the part ffn.")
+    """An FFN of a layer, or its adapter. Raises EncoderError for a layer without one."""
+    module = getattr(trace.encoder.block(layer), part)
+    if not isinstance(module, FeedForward):
+        raise EncoderError(f"This model has no neurons of the {part}: choose the part ffn.")
     return module
 
 

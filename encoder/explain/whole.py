@@ -38,8 +38,8 @@ class Whole:
     stages: tuple[str, ...]
     #: [S, W]: norm of the residual stream.
     stream: Floats
-    #: [L, 2, W]: norm of f(x) of attention and FFN; [L, 3, W] with a decoder's cross-attention or an adapter, in
-    #: order.
+    #: [L, 2, W]: norm of f(x) of attention and FFN; [L, 3, W] with a decoder's cross-attention or an adapter, [L, 4, W]
+    #: in a Conformer, in order.
     updates: Floats
     #: [H, W, W]: attention.
     maps: Floats
@@ -120,7 +120,7 @@ def whole(trace: Trace, place: Place, window: slice = slice(None), pooling: Pool
 
 
 def _updates(trace: Trace, rows: slice) -> Floats:
-    """[L, 2 or 3, W]: norm of what each sublayer adds."""
+    """[L, S, W]: norm of what each of S sublayers adds."""
     layers = range(trace.config.n_layers)
     return np.stack([np.stack([_lengths(f[rows]) for _, _, f in sublayer_updates(trace, layer)]) for layer in layers])
 

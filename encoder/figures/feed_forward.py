@@ -22,7 +22,10 @@ from encoder.figures.plotly_traces import LEGEND, bars, heatmap, signed_heatmap
 from encoder.figures.scale import robust
 
 #: `EncoderConfig.sublayers` in words, where several are drawn.
-SUBLAYERS = {"attention": "attention", "cross": "cross-attention", "ffn": "FFN", "adapter": "adapter"}
+SUBLAYERS = {
+    "first_ffn": "first FFN", "attention": "attention", "cross": "cross-attention", "convolution": "convolution",
+    "ffn": "FFN", "adapter": "adapter",
+}  # fmt: skip
 
 
 def neuron_heatmap(

@@ -30,7 +30,7 @@ LOG_DECADES = 3
 def norm_label(name: str) -> str:
     """The name of a norm in a trace as an axis shows it: "layers.3.ffn_norm" -> "L3 FFN"."""
     parts = name.split(".")
-    last = parts[-1].removesuffix("_norm").replace("ffn", "FFN")
+    last = parts[-1].removesuffix("_norm").replace("ffn", "FFN").replace("_", " ")
     return f"L{parts[1]} {last}" if parts[0] == "layers" and len(parts) == 3 else last
 
 

@@ -24,7 +24,7 @@ from encoder.trace.trace import Trace
 class DirectEffect:
     """Parts of `total`, the output times the direction, summed over tokens.
 
-    heads [L, H], ffn [L]: of what each adds, an adapter with the FFN before it; attention_bias [L]: of W_O's bias;
+    heads [L, H], ffn [L]: of what each adds, other sublayers with the FFN; attention_bias [L]: of W_O's bias;
     embedding; norms: of the bias of each norm, by its name.
     """
 
@@ -74,11 +74,14 @@ def direct_effect(trace: Trace, towards: Tensor | Outcome | str, position: int |
     for layer in reversed(range(config.n_layers)):
         block = trace.encoder.block(layer)
         for part, _, update in reversed(list(sublayer_updates(trace, layer))):
+            if block.end_norm is not None and part == config.sublayers[-1]:
+                walk.through(f"L{layer} end_norm", block.end_norm, trace.values[f"layers.{layer}.end_norm.input"])
             if not block.pre_norm and (norm := block.norm_of(part)) is not None:
                 walk.through(f"L{layer} {part}_norm", norm, trace.values[f"layers.{layer}.{part}_norm.input"])
-            if part != "attention":
+            if part == "attention":
+                heads[layer], bias[layer] = _of_attention(trace, layer, block, walk.direction)
+            else:
                 ffn[layer] += walk.along(update)
-        heads[layer], bias[layer] = _of_attention(trace, layer, block, walk.direction)
         embedding += walk.along(trace.values[trace.entering(layer)] - (trace.streams[layer] if layer else 0.0))
     total = float((trace.output.double() * direction.double()).sum())
     return DirectEffect(heads, ffn, bias, embedding, walk.norms, total)

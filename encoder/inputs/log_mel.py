@@ -1,4 +1,4 @@
-"""From samples to what a model of sound accepts: a log-mel spectrogram as AST's or Whisper's, or normalised samples.
+"""From samples to what a model of sound accepts: each family's log-mel spectrogram, or normalised samples.
 
 Each preparation is a frozen value with the settings of a checkpoint. Formulas: Davis and Mermelstein 1980 for the mel
 filters, Kaldi's and librosa's variants as transformers' feature extractors use them; tests compare the numbers.
@@ -8,6 +8,7 @@ Shapes: N samples, S frames, M mel bands, W bins of the Fourier transform.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,15 +50,7 @@ class KaldiMel:
 
     def log_mel(self, samples: Array) -> Array:
         """Samples [N] -> the natural logarithm of each band's power [frames of this sound, M]."""
-        if len(samples) < KALDI_FRAME:
-            return np.zeros((0, self.n_mels), dtype=np.float32)
-        frames = np.lib.stride_tricks.sliding_window_view(samples.astype(np.float64), KALDI_FRAME)[::KALDI_HOP]
-        frames = frames - frames.mean(axis=1, keepdims=True)
-        before = np.concatenate((frames[:, :1], frames[:, :-1]), axis=1)  # the first sample is its own predecessor
-        frames = (frames - 0.97 * before) * np.hanning(KALDI_FRAME)
-        power = np.abs(np.fft.rfft(frames, KALDI_FFT)) ** 2  # [S, W]
-        mel = power @ kaldi_filters(self.rate, self.n_mels)
-        return np.log(np.maximum(KALDI_FLOOR, mel)).astype(np.float32)
+        return kaldi_log_mel(samples, self.rate, self.n_mels, np.hanning(KALDI_FRAME)).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -96,6 +89,7 @@ class Samples:
     rate: int = 16_000
     normalised: bool = True
     seconds: float = 30.0
+    hop: ClassVar[int] = 1
 
     def features(self, samples: Array) -> Array:
         """Samples [N] at `rate` -> [N], cut at `seconds`."""
@@ -104,8 +98,97 @@ class Samples:
             x = ((x - x.mean()) / np.sqrt(x.var() + 1e-7)).astype(np.float32)
         return x
 
+    def n_steps(self, n_samples: int) -> int:
+        """Numbers of so many samples that the model accepts."""
+        return n_samples
 
-Preparation = KaldiMel | WhisperMel | Samples
+    def least(self, n_steps: int) -> int:
+        """The least number of samples for so many."""
+        return n_steps
+
+
+@dataclass(frozen=True)
+class StackedMel:
+    """Wav2Vec2-BERT's input: Kaldi's log-mel spectrogram with Povey's window, each band with mean 0 and variance 1, and
+    `stacked` frames side by side (SeamlessM4T). n_mels: M; seconds: the most."""
+
+    rate: int = 16_000
+    n_mels: int = 80
+    stacked: int = 2
+    seconds: float = 30.0
+
+    @property
+    def hop(self) -> int:
+        """Samples from one step to the next."""
+        return self.stacked * KALDI_HOP
+
+    def features(self, samples: Array) -> Array:
+        """Samples [N] at `rate` -> [steps, stacked x M]; frames that fill no step are left out."""
+        given = samples[: int(self.seconds * self.rate)] * np.float32(2**15)
+        log = kaldi_log_mel(given, self.rate, self.n_mels, np.hanning(KALDI_FRAME) ** 0.85)
+        log = (log - log.mean(axis=0)) / np.sqrt(log.var(axis=0, ddof=1) + 1e-7)
+        whole = log[: len(log) // self.stacked * self.stacked]
+        return whole.reshape(-1, self.stacked * self.n_mels).astype(np.float32)
+
+    def n_steps(self, n_samples: int) -> int:
+        """Steps of so many samples."""
+        return max(0, 1 + (n_samples - KALDI_FRAME) // KALDI_HOP) // self.stacked
+
+    def least(self, n_steps: int) -> int:
+        """The least number of samples for so many steps; a variance needs two frames."""
+        return KALDI_FRAME + KALDI_HOP * (max(2, n_steps * self.stacked) - 1)
+
+
+@dataclass(frozen=True)
+class NemoMel:
+    """Parakeet's input: a log-mel spectrogram of the sound with its high frequencies raised, each band with mean 0 and
+    variance 1 (NeMo). n_mels: M; frame: samples of the window; n_fft: W = n_fft / 2 + 1; seconds: the most."""
+
+    rate: int = 16_000
+    n_mels: int = 80
+    n_fft: int = 512
+    frame: int = 400
+    hop: int = 160
+    preemphasis: float = 0.97
+    seconds: float = 30.0
+
+    def features(self, samples: Array) -> Array:
+        """Samples [N] at `rate` -> [S, M]."""
+        given = samples[: int(self.seconds * self.rate)].astype(np.float32)
+        raised = np.concatenate((given[:1], given[1:] - np.float32(self.preemphasis) * given[:-1]))
+        padded = np.pad(raised.astype(np.float64), self.n_fft // 2)
+        frames = np.lib.stride_tricks.sliding_window_view(padded, self.n_fft)[:: self.hop][: self.n_steps(len(given))]
+        before = (self.n_fft - self.frame) // 2
+        window = np.pad(np.hanning(self.frame), (before, self.n_fft - self.frame - before))
+        power = np.abs(np.fft.rfft(frames * window)) ** 2  # [S, W]
+        log = np.log(power @ slaney_filters(self.rate, self.n_mels, self.n_fft) + 2.0**-24)
+        return ((log - log.mean(axis=0)) / (log.std(axis=0, ddof=1) + 1e-5)).astype(np.float32)
+
+    def n_steps(self, n_samples: int) -> int:
+        """S of so many samples."""
+        return n_samples // self.hop
+
+    def least(self, n_steps: int) -> int:
+        """The least number of samples for so many frames; a variance needs two."""
+        return max(2, n_steps) * self.hop
+
+
+#: Those whose input is as long as the sound, and all of them.
+AnyLength = Samples | StackedMel | NemoMel
+Preparation = KaldiMel | WhisperMel | AnyLength
+
+
+def kaldi_log_mel(samples: Array, rate: int, n_mels: int, window: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Samples [N] -> the natural logarithm of each band's power [frames of this sound, M]."""
+    if len(samples) < KALDI_FRAME:
+        return np.zeros((0, n_mels))
+    frames = np.lib.stride_tricks.sliding_window_view(samples.astype(np.float64), KALDI_FRAME)[::KALDI_HOP]
+    frames = frames - frames.mean(axis=1, keepdims=True)
+    before = np.concatenate((frames[:, :1], frames[:, :-1]), axis=1)  # the first sample is its own predecessor
+    frames = (frames - 0.97 * before) * window
+    power = np.abs(np.fft.rfft(frames, KALDI_FFT)) ** 2  # [S, W]
+    found: NDArray[np.float64] = np.log(np.maximum(KALDI_FLOOR, power @ kaldi_filters(rate, n_mels)))
+    return found
 
 
 @lru_cache(maxsize=8)

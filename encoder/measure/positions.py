@@ -12,7 +12,7 @@ from torch import Tensor
 from encoder.errors import EncoderError
 from encoder.model import attend, biases
 from encoder.model.config import EncoderConfig
-from encoder.model.disentangled import PositionTerms
+from encoder.model.distances import ScoreTerms, all_distances
 from encoder.model.embed import is_sine_halves, sinusoidal
 from encoder.model.encoder import Encoder
 from encoder.model.rotary import rotate
@@ -81,8 +81,11 @@ def turned_products(
     """(signed offsets j - i, q . k there): the dot product of two tokens' query and key at each offset.
 
     Both are rotated back to position 0, then the key is rotated by each offset, -farthest .. farthest. At the tokens'
-    own offset, this is the product in the scores. Raises EncoderError where positions are not rotary.
+    own offset, this is the product in the scores. Raises EncoderError where positions are not rotary, or turn what
+    queries and keys are made of.
     """
+    if trace.config.rotary_input:
+        raise EncoderError("This model rotates before its queries and keys are made: their product follows no offset.")
     q, k, _ = trace.layer_qkv(layer)
     cos, sin = _rotation(trace.config, layer, torch.tensor([query, key]))
     paired = trace.config.rotary_interleaved
@@ -141,7 +144,7 @@ def grid_biases(encoder: Encoder, layer: int) -> np.ndarray | None:
 
 @torch.no_grad()
 def score_terms(trace: Trace, layer: int, head: int, rows: slice) -> dict[str, np.ndarray]:
-    """DeBERTa's three parts of the scores of a head, [Ti, T] each, scaled: they sum to the scores before the mask.
+    """The parts of the scores of a head, [Ti, T] each, scaled: they sum to the scores before the mask.
 
     Raises EncoderError where the scores have only one part.
     """
@@ -157,26 +160,26 @@ def score_terms(trace: Trace, layer: int, head: int, rows: slice) -> dict[str, n
 def terms_by_offset(
     trace: Trace, layer: int, head: int, query: int, key: int, farthest: int
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """(signed offsets j - i, name -> [N]): DeBERTa's terms of one query and one key at each offset, scaled."""
-    terms, scale = _terms(trace, layer), trace.contexts[layer].scale
-    q, k, _ = trace.layer_qkv(layer)
-    offsets = torch.arange(-farthest, farthest + 1)
-    row = terms.shape.rows(torch.zeros(1, dtype=torch.long), offsets)[0].to(q.device)
-    found = {}
-    for name, vectors, x in (
-        ("content to position", terms.keys, q[head, query]),
-        ("position to content", terms.queries, k[head, key]),
-    ):
-        if vectors is not None:
-            found[name] = (vectors[head].to(x.dtype) @ x * scale)[row].float().cpu().numpy()
-    return offsets.numpy(), found
+    """(signed offsets j - i, name -> [N]): the terms of one query and one key at each offset, scaled."""
+    offsets, scale = torch.arange(-farthest, farthest + 1), trace.contexts[layer].scale
+    places = torch.cat((torch.zeros(1, dtype=torch.long), offsets)).to(trace.mask.device)  # the query's, then the keys'
+    q, k, _ = (one[head][None].float() for one in trace.layer_qkv(layer))
+    terms = _terms(trace, layer) if trace.config.distance_keys is None else _of_places(trace, layer, places)
+    keys = k[:, key : key + 1].expand(-1, len(places), -1)
+    apart = terms.apart(q[:, query : query + 1], keys, places, slice(0, 1), slice(head, head + 1))
+    return offsets.numpy(), {name: (term[0, 0, 1:] * scale).cpu().numpy() for name, term in apart.items()}
 
 
-def _terms(trace: Trace, layer: int) -> PositionTerms:
+def _terms(trace: Trace, layer: int) -> ScoreTerms:
     terms = trace.contexts[layer].terms
     if terms is None:
-        raise EncoderError("The scores of this model have no terms of positions: choose a DeBERTa.")
+        raise EncoderError("The scores of this model have no terms of positions: choose a DeBERTa or a Conformer.")
     return terms
+
+
+def _of_places(trace: Trace, layer: int, places: Tensor) -> ScoreTerms:
+    """The terms of tokens at any places."""
+    return trace.encoder.block(layer).attention.distance_terms(*all_distances(places))
 
 
 @torch.no_grad()

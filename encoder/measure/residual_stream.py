@@ -78,14 +78,14 @@ def measure(trace: Trace) -> StreamMeasures:
 def sublayer_updates(trace: Trace, layer: int) -> Iterator[tuple[Sublayer, Tensor, Tensor]]:
     """(one of the config's sublayers, the residual stream x before it, its update f(x)), [T, D], in order.
 
-    Post-norm hands on norm(x + f(x)), so f(x) is taken from the norm's input; pre-norm hands on x + f(norm(x)) itself.
+    Post-norm hands on norm(x + f(x)), so f(x) is taken from the norm's input; pre-norm hands on x + f(norm(x)) itself,
+    but for a Conformer's last sublayer, which the norm at the end of the layer follows.
     """
-    post = trace.config.norm_placement == "post"
     before = trace.values[trace.entering(layer)]
     for sublayer in trace.config.sublayers:
         after = trace.values[f"layers.{layer}.after_{sublayer}"]
-        # A first layer without a norm around its attention (ModernBERT) hands the sum on in either placement.
-        total = trace.values.get(f"layers.{layer}.{sublayer}_norm.input", after) if post else after
+        norm = trace.norm_of_sum(layer, sublayer)
+        total = after if norm is None else trace.values[f"{norm}.input"]
         yield sublayer, before, total - before
         before = after
 

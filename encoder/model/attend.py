@@ -20,7 +20,7 @@ from torch import Tensor
 from encoder.model.biases import alibi, alibi_slopes, biases, grid_rows, relative_bias
 from encoder.model.boxes import BoxBias, BoxTables
 from encoder.model.config import EncoderConfig
-from encoder.model.disentangled import PositionTerms
+from encoder.model.distances import DistanceTerms, ScoreTerms
 from encoder.model.rotary import grid_angles, rotary_angles, rotate
 
 #: Up to this many tokens, masks and biases are computed for all pairs; above, for MASK_ROWS queries at a time.
@@ -62,8 +62,8 @@ class AttentionContext:
     grid: int
     #: [H]: ALiBi's, or None.
     slopes: Tensor | None
-    #: DeBERTa's products with vectors of distances, or None.
-    terms: PositionTerms | None
+    #: Products with vectors of distances, or None.
+    terms: ScoreTerms | None
     #: The largest size of a score before mask and bias, or None.
     cap: float | None
     #: [H]: learned scores without a key, or None.
@@ -106,12 +106,12 @@ class AttentionContext:
     @property
     def unmasked(self) -> bool:
         """Whether the scores are q . k x scale, without mask, bias, cap and other terms."""
-        return self.key_mask is None and not self.by_pair and not self.explicit
+        return self.key_mask is None and not self.by_pair and self.terms is None and not self.explicit
 
     @property
     def explicit(self) -> bool:
-        """Whether the scores are more than products, so that torch's kernel cannot compute them."""
-        return self.cap is not None or self.terms is not None or self.sinks is not None
+        """Whether the weights are more than the softmax of a sum, so that torch's kernel cannot compute them."""
+        return self.cap is not None or self.sinks is not None
 
     def same_scores(self, other: AttentionContext) -> bool:
         """Whether another layer of this run has the same scores for the same q and k."""
@@ -208,7 +208,7 @@ class AttentionContext:
     def products(
         self, q: Tensor, k: Tensor, rows: slice = EVERY, heads: slice = EVERY, out: Tensor | None = None
     ) -> Tensor:
-        """q_i . k_j x scale, with DeBERTa's terms and the cap where the model has them: [..., h, Ti, T]."""
+        """q_i . k_j x scale, with the terms of distances and the cap where the model has them: [..., h, Ti, T]."""
         out = scores(q, k, self.scale, out)
         if self.terms is not None:
             out = out.add_(self.terms.of(q, k, self.encoded, rows, heads), alpha=self.scale)
@@ -239,9 +239,12 @@ class AttentionContext:
             return F.scaled_dot_product_attention(q, k, v, mask, dropout, is_causal, scale=self.scale)
 
         n_tokens, first = q.shape[-2], self.first
+        step = n_tokens if n_tokens <= WHOLE_MASK else MASK_ROWS
+        chunks = (slice(start, min(start + step, n_tokens)) for start in range(0, n_tokens, step))
+        if self.terms is not None and not self.explicit:
+            parts = [kernel(q[..., rows, :], k, v, self._with_terms(q[..., rows, :], k, rows)) for rows in chunks]
+            return torch.cat(parts, dim=-2)
         if self.explicit:
-            step = n_tokens if n_tokens <= WHOLE_MASK else MASK_ROWS
-            chunks = (slice(start, min(start + step, n_tokens)) for start in range(0, n_tokens, step))
             weights = (
                 self.pattern(self.scores(q[..., rows, :], k, slice(first + rows.start, first + rows.stop)))
                 for rows in chunks
@@ -260,6 +263,12 @@ class AttentionContext:
             mask = self.additive(q.dtype, rows, keys)
             parts.append(kernel(q[..., rows, :], k[..., keys, :], v[..., keys, :], mask))
         return torch.cat(parts, dim=-2)
+
+    def _with_terms(self, q: Tensor, k: Tensor, rows: slice) -> Tensor:
+        """`additive` with the terms of distances of the queries q [B, H, Ti, K], the `rows`: [B, H, Ti, T]."""
+        assert self.terms is not None
+        found, added = self.terms.of(q, k, self.encoded, rows, EVERY) * self.scale, self.additive(q.dtype, rows)
+        return found if added is None else found + added
 
     def _whole_mask(self, dtype: torch.dtype) -> Tensor | None:
         """`additive` for all pairs, computed once for all layers with this window and without a gate."""
@@ -304,20 +313,22 @@ class Cache:
 class LearnedScores:
     """What the weights add in one layer, to the scores and, positions [T, D], to the residual stream before them.
 
-    bias_table [buckets, H]; terms: DeBERTa's; sinks [H]; boxes: tables by where words are on the page.
+    bias_table [buckets, H]; terms: products with vectors of distances; sinks [H]; boxes: tables by where words are on
+    the page.
     """
 
     bias_table: Tensor | None = None
-    terms: PositionTerms | None = None
+    terms: ScoreTerms | None = None
     sinks: Tensor | None = None
     positions: Tensor | None = None
     boxes: BoxTables | None = None
 
     def in_float32(self) -> LearnedScores:
-        """The same tables and sinks in float32; terms take the type of q and k."""
+        """The same tables and sinks in float32, without gradients; terms take the type of q and k."""
         table, sinks = (None if one is None else one.detach().float() for one in (self.bias_table, self.sinks))
+        terms = self.terms.detached() if isinstance(self.terms, DistanceTerms) else self.terms
         boxes = None if self.boxes is None else self.boxes.in_float32()
-        return LearnedScores(table, self.terms, sinks, boxes=boxes)
+        return LearnedScores(table, terms, sinks, boxes=boxes)
 
 
 def contexts(

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError
+from encoder.model.activation import activate
 from encoder.model.checks import MAX_LAYERS, check_kinds, check_whole, settle_eps
-from encoder.model.layers import activate
 from encoder.model.pooling import Pooling, pool
 
 Kind = Literal["sequence", "token"]

@@ -13,10 +13,12 @@ from typing import Any, Literal, get_args
 from encoder.errors import ConfigError
 from encoder.model.boxes import Boxes
 from encoder.model.checks import LARGEST, MAX_LAYERS, MOST, check_kinds, check_whole, settle_eps, settle_factors
+from encoder.model.conformer import Conformer
 from encoder.model.disentangled import Disentangled
+from encoder.model.distances import DistanceKeys
 from encoder.model.experts import Experts
 from encoder.model.rotary import RotaryScaling
-from encoder.model.sound_shapes import Convolutions, SpectrogramPatches
+from encoder.model.sound_shapes import Convolutions, Frames, SpectrogramPatches
 
 __all__ = [
     "ACTIVATIONS", "MAX_LAYERS", "MOST", "NORM_PLACEMENTS", "POSITION_KINDS", "Activation", "EncoderConfig",
@@ -27,7 +29,7 @@ NormPlacement = Literal["pre", "post"]
 NormKind = Literal["layer", "rms"]
 QKNorm = Literal["none", "head", "full"]
 PositionKind = Literal["learned", "sinusoidal", "rotary", "none", "convolutional", "alibi"]
-Sublayer = Literal["attention", "cross", "ffn", "adapter"]
+Sublayer = Literal["first_ffn", "attention", "cross", "convolution", "ffn", "adapter"]
 Activation = Literal["relu", "relu2", "gelu", "gelu_tanh", "gelu_rounded", "quick_gelu", "silu"]
 
 NORM_PLACEMENTS: tuple[NormPlacement, ...] = get_args(NormPlacement)
@@ -184,6 +186,8 @@ class EncoderConfig:
     rotary_scaling: RotaryScaling | tuple[RotaryScaling | None, ...] | None = None
     #: Whether angles follow a patch's row and column.
     rotary_grid: bool = False
+    #: Whether the vector that q and k are made of turns, in H parts, and not q and k (Wav2Vec2-Conformer).
+    rotary_input: bool = False
 
     # Attention: which keys, and what is added to the scores
     #: The largest |i - j| that attends, one number (None: no limit) or one for each layer.
@@ -202,6 +206,8 @@ class EncoderConfig:
     relative_gate: bool = False
     #: DeBERTa's terms; None: none.
     disentangled: Disentangled | None = None
+    #: Products with keys of distances; None: none.
+    distance_keys: DistanceKeys | None = None
     #: Scores are cap x tanh(score / cap) before the mask; None: as they are.
     score_cap: float | None = None
 
@@ -232,6 +238,9 @@ class EncoderConfig:
     #: Neurons of a second, narrower feed-forward layer, a sublayer of its own after the first (X-MOD, Pfeiffer et al.
     #: 2022); 0: none.
     adapter: int = 0
+    #: A Conformer's sublayers: one more feed-forward layer before attention, a convolution after it, and a norm at the
+    #: end of the layer; None: none.
+    conformer: Conformer | None = None
 
     # Biases of linear maps
     #: Whether attention's linear maps have a bias.
@@ -264,6 +273,8 @@ class EncoderConfig:
     spectrogram: SpectrogramPatches | None = None
     #: Sound input through convolutions over time; None: none.
     convolutions: Convolutions | None = None
+    #: Sound input as frames of a spectrogram; None: none.
+    frames: Frames | None = None
 
     #: Whether the input is vectors of tokens, which other modules made (of pages, by ModernVBERT).
     vectors: bool = False
@@ -375,6 +386,21 @@ class EncoderConfig:
             )
         if self.adapter and (self.parallel or self.output_norms or self.memory_width):
             raise ConfigError("Only an encoder with its sublayers in turn has adapters: set adapter to 0.")
+        if self.conformer is not None and (
+            self.parallel or self.output_norms or self.memory_width or self.adapter or self.experts or self.causal
+        ):
+            raise ConfigError("A Conformer's layer has its own four sublayers only: set conformer to None.")
+        if self.rotary_input and (self.position != "rotary" or self.n_heads * self.d_head != self.d_model):
+            raise ConfigError(
+                "Vectors turn in parts of d_head numbers, by rotary positions: set rotary_input to False."
+            )
+        if self.distance_keys is not None and (
+            self.disentangled or self.n_kv_heads != self.n_heads or self.d_model % 2
+        ):
+            raise ConfigError(
+                "Keys of distances need a key for each head, an even width and no DeBERTa terms: set distance_keys to "
+                "None."
+            )
         if self.rotary_grid and self.d_head % 4:
             raise ConfigError(f"Rotary rows and columns need four numbers each, and d_head={self.d_head}.")
         if self.relative_grid and self.relative_buckets:
@@ -420,13 +446,16 @@ class EncoderConfig:
     @property
     def takes_text(self) -> bool:
         """Whether the input is ids of tokens, and not an image, a sound or vectors."""
-        return self.patches is None and self.spectrogram is None and self.convolutions is None and not self.vectors
+        signals = (self.patches, self.spectrogram, self.convolutions, self.frames)
+        return not self.vectors and all(one is None for one in signals)
 
     @property
     def sublayers(self) -> tuple[Sublayer, ...]:
         """The sublayers of a layer, in order: a decoder that reads an input has cross-attention."""
         if self.adapter:
             return "attention", "ffn", "adapter"
+        if self.conformer is not None:
+            return "first_ffn", "attention", "convolution", "ffn"
         return ("attention", "cross", "ffn") if self.memory_width else ("attention", "ffn")
 
     @property
@@ -512,6 +541,7 @@ class EncoderConfig:
             relative_buckets=0,
             attention_window=None,
             disentangled=None,
+            distance_keys=None,
             attention_sinks=False,
             output_gate=False,
             score_cap=None,

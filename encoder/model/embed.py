@@ -10,10 +10,11 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from encoder.model.activation import activate
 from encoder.model.boxes import BoxVectors
 from encoder.model.config import EncoderConfig, Patches
 from encoder.model.hooks import HookPoint
-from encoder.model.layers import LayerNorm, activate
+from encoder.model.layers import LayerNorm
 
 
 def sinusoidal(positions: Tensor, width: int) -> Tensor:
@@ -236,6 +237,33 @@ class ConvolutionFront(nn.Module):
         return x
 
 
+class FrameProjection(nn.Module):
+    """Frames [B, S, M] -> tokens [B, T, E]: a linear map of each, or of what convolutions of time and bands leave."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        shape = config.frames
+        assert shape is not None
+        n, past = shape.channels, shape.kernel // 2
+        self.convolutions = nn.ModuleList(
+            nn.Conv2d(n if layer else 1, n, shape.kernel, shape.stride, past, groups=n if layer else 1)
+            for layer in range(shape.layers)
+        )
+        self.channel_maps = nn.ModuleList(nn.Conv2d(n, n, 1) for _ in range(shape.layers - 1))
+        self.norm = nn.LayerNorm(shape.width, eps=config.norm_eps) if shape.norm else None
+        self.projection = nn.Linear(shape.n_bands * max(1, n), config.embedding_width)
+
+    def forward(self, frames: Tensor) -> Tensor:
+        x = frames
+        if len(self.convolutions):
+            x = activate(self.convolutions[0](frames.unsqueeze(1)), "relu")  # [B, channels, steps, bands]
+            for convolution, channel_map in zip(self.convolutions[1:], self.channel_maps, strict=True):
+                x = activate(channel_map(convolution(x)), "relu")
+            x = x.transpose(1, 2).flatten(2)
+        out: Tensor = self.projection(x if self.norm is None else self.norm(x))
+        return out
+
+
 def token_module(config: EncoderConfig) -> nn.Module:
     """What makes vectors [B, T, E] of the input: a table for text, a projection or convolutions for the others; nothing
     for what is such vectors already."""
@@ -245,6 +273,8 @@ def token_module(config: EncoderConfig) -> nn.Module:
         return SpectrogramProjection(config)
     if config.convolutions is not None:
         return ConvolutionFront(config)
+    if config.frames is not None:
+        return FrameProjection(config)
     if config.vectors:
         return nn.Identity()
     return nn.Embedding(config.vocab_size, config.embedding_width)

@@ -17,6 +17,7 @@ from encoder.model import attend
 from encoder.model.attend import AttentionContext, Cache, LearnedScores, Memory
 from encoder.model.boxes import BoxTables
 from encoder.model.config import EncoderConfig, NormPlacement
+from encoder.model.distances import ScoreTerms, all_distances
 from encoder.model.embed import Embedding, rows_of_tokens
 from encoder.model.hooks import HookPoint
 from encoder.model.layers import Block, LayerNorm
@@ -133,7 +134,7 @@ class Encoder(nn.Module):
         encoded = self.hook_positions(torch.arange(n_tokens, device=x.device))
         if memory is not None:
             memory = Memory(self.hook_memory(memory.vectors), memory.mask)
-        learned = self.learned_scores()
+        learned = self.learned_scores(encoded)
         return attend.contexts(
             self.config, encoded, mask, learned, rotates=True, cache=cache, memory=memory, places=places
         )
@@ -144,8 +145,9 @@ class Encoder(nn.Module):
         table = self.relative_bias if own is None else own
         return None if table is None else table.weight
 
-    def learned_scores(self) -> list[LearnedScores]:
-        """What the weights add to the scores of each layer, and to its input."""
+    def learned_scores(self, positions: Tensor) -> list[LearnedScores]:
+        """What the weights add to the scores of each layer, and to its input, for tokens of these positions [T]."""
+        distances = None if self.config.distance_keys is None else all_distances(positions)
         shape, vectors = self.config.disentangled, None
         if self.distances is not None:
             vectors = self.distances.weight
@@ -156,7 +158,11 @@ class Encoder(nn.Module):
         found = []
         for layer in range(self.config.n_layers):
             attention = self.block(layer).attention
-            terms = None if vectors is None or shape is None else attention.position_terms(vectors, shape)
+            terms: ScoreTerms | None = None
+            if vectors is not None and shape is not None:
+                terms = attention.position_terms(vectors, shape)
+            elif distances is not None:
+                terms = attention.distance_terms(*distances)
             added = None
             if layer and self.layer_positions is not None and self.config.patches is not None:
                 added = rows_of_tokens(self.layer_positions[layer - 1, 0], self.config.patches)
@@ -201,7 +207,7 @@ def initialise(model: nn.Module, seed: int, scheme: Initialisation = "xavier") -
     for module in model.modules():
         if isinstance(module, nn.Embedding):
             fill(module.weight, 1.0 if scheme == "xavier" else 0.02)
-        elif isinstance(module, nn.Linear | nn.Conv2d):
+        elif isinstance(module, nn.Linear | nn.Conv1d | nn.Conv2d):
             fan_out, fan_in = module.weight.shape[0], module.weight[0].numel()
             fill(module.weight, (2.0 / (fan_in + fan_out)) ** 0.5 if scheme == "xavier" else 0.02)
             if module.bias is not None:

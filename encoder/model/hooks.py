@@ -13,10 +13,12 @@ from torch import Tensor, nn
 
 #: The hook points of each layer, in the order of the forward pass (a post-norm layer applies its norms later).
 LAYER_POINTS = (
+    "first_ffn_norm.input", "first_ffn.hidden", "first_ffn_out", "after_first_ffn",
     "attention_norm.input", "q", "k", "v", "scores", "pattern", "z", "attention_out", "after_attention",
     "cross_norm.input", "cross.q", "cross.k", "cross.v", "cross.scores", "cross.pattern", "cross.z", "cross_out",
     "after_cross",
-    "ffn_norm.input", "ffn.hidden", "ffn_out", "after_ffn",
+    "convolution_norm.input", "convolution.hidden", "convolution_out", "after_convolution",
+    "ffn_norm.input", "ffn.hidden", "ffn_out", "end_norm.input", "after_ffn",
     "adapter_norm.input", "adapter.hidden", "adapter_out", "after_adapter",
 )  # fmt: skip
 

@@ -3,18 +3,20 @@
 Shapes: B batch, H heads, T tokens, D d_model, K width of a head, F width of the FFN.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from encoder.model import attend, overview
+from encoder.model.activation import activate
 from encoder.model.attend import AttentionContext
 from encoder.model.config import EncoderConfig, Sublayer
+from encoder.model.conformer import ConvolutionModule
 from encoder.model.disentangled import Disentangled, PositionTerms
+from encoder.model.distances import DistanceTerms, sines
 from encoder.model.hooks import HookPoint, current_visitor
 
 
@@ -99,6 +101,16 @@ class Attention(nn.Module):
         to_position = apart is not None and apart.to_position
         self.w_pos_k = nn.Linear(config.d_model, inner, bias=apart.key_bias) if apart and to_position else None
         self.w_pos_q = nn.Linear(config.d_model, inner) if apart is not None and apart.to_content else None
+        self.distance_keys: nn.Embedding | None = None
+        self.content_bias: nn.Parameter | None = None
+        self.position_bias: nn.Parameter | None = None
+        if config.distance_keys is not None and config.distance_keys.rows:
+            self.distance_keys = nn.Embedding(config.distance_keys.rows, config.d_head)
+        elif config.distance_keys is not None:
+            self.w_pos_k = nn.Linear(config.d_model, inner, bias=False)
+            self.content_bias, self.position_bias = (
+                nn.Parameter(torch.zeros(config.n_heads, config.d_head)) for _ in range(2)
+            )
         before = "cross." if cross else ""
         self.hook_q, self.hook_k, self.hook_v = (HookPoint(f"{before}{name}") for name in "qkv")
         self.hook_scores, self.hook_pattern, self.hook_z, self.hook_gate = (
@@ -123,12 +135,16 @@ class Attention(nn.Module):
 
     def qkv(self, x: Tensor, context: AttentionContext) -> tuple[Tensor, Tensor, Tensor]:
         """x [B, T, D] -> q, k, v as the scores use them, [B, H, T, K] each; k and v of the memory [B, H, S, K]."""
-        q = context.rotated(self.normed(self.w_q(x), self.q_norm))
+        turns = self.config.rotary_input
+        to_qk = context.rotated(self.split(x)).transpose(1, 2).flatten(-2) if turns else x
+        q = self.normed(self.w_q(to_qk), self.q_norm)
+        q = q if turns else context.rotated(q)
         cache, layer = context.cache, context.layer
         if context.memory is not None and cache is not None and layer in cache.of_memory:
             return q, *cache.of_memory[layer]
         read = x if context.memory is None else context.memory
-        k = self.shared(context.rotated(self.normed(self.w_k(read), self.k_norm)))
+        k = self.normed(self.w_k(to_qk if turns else read), self.k_norm)
+        k = self.shared(k if turns else context.rotated(k))
         v = self.shared(self.split(self.w_v(read)))
         if context.memory is not None:  # several outputs of one input: a view, no copy
             k, v = (one.expand(len(q), -1, -1, -1) for one in (k, v))
@@ -144,6 +160,20 @@ class Attention(nn.Module):
         keys = self.split(to_k(vectors)[None])[0] if to_k is not None and shape.to_position else None  # [H, 2S, K]
         queries = self.split(to_q(vectors)[None])[0] if to_q is not None and shape.to_content else None
         return PositionTerms(shape, keys, queries)
+
+    def distance_terms(self, distances: Tensor, ordered: bool) -> DistanceTerms:
+        """The products with keys of these distances in this layer. distances, ordered: of `all_distances`."""
+        return DistanceTerms(self.keys_of_distances(distances), ordered, self.content_bias, self.position_bias)
+
+    def keys_of_distances(self, distances: Tensor) -> Tensor:
+        """i - j [N] -> [H, N, K], or from a table [1, N, K] for all heads."""
+        shape = self.config.distance_keys
+        assert shape is not None, "only these have them"
+        if self.distance_keys is not None:
+            return self.distance_keys.weight[shape.row(distances)][None]
+        assert self.w_pos_k is not None, "without a table there is a map"
+        vectors = sines(distances, self.config.d_model).to(self.w_pos_k.weight.dtype)
+        return self.split(self.w_pos_k(vectors)[None])[0]
 
     def forward(self, x: Tensor, context: AttentionContext) -> Tensor:
         layer = context.layer
@@ -187,39 +217,6 @@ class Attention(nn.Module):
         pattern = context.pattern(self.hook_scores(context.scores(q, k), context.layer))
         pattern = self.hook_pattern(pattern, context.layer)  # [B, H, T, T]
         return attend.mix(F.dropout(pattern, dropout) if dropout else pattern, v)
-
-
-PLAIN: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": F.relu, "tanh": torch.tanh, "sigmoid": torch.sigmoid, "silu": F.silu,
-}  # fmt: skip
-IN_PLACE: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": torch.relu_,
-    "tanh": torch.tanh_,
-    "sigmoid": torch.sigmoid_,
-    "silu": partial(F.silu, inplace=True),
-    "gelu": torch.ops.aten.gelu_,
-    "gelu_tanh": partial(torch.ops.aten.gelu_, approximate="tanh"),
-}
-
-
-def activate(x: Tensor, name: str) -> Tensor:
-    """The activation function `name`, of EncoderConfig or a head. Outside autograd it works in place, and returns x.
-
-    x is the largest tensor of a layer, and nothing else needs it.
-    """
-    if name == "none":
-        return x
-    if not torch.is_grad_enabled() and name in IN_PLACE:
-        return IN_PLACE[name](x)
-    if name in PLAIN:
-        return PLAIN[name](x)
-    if name == "relu2":  # So et al. 2021
-        return F.relu(x).square()
-    if name == "gelu_rounded":  # BLOOM's, whose square root of 2 / pi has eight digits
-        return 0.5 * x * (1.0 + torch.tanh(0.79788456 * x * (1.0 + 0.044715 * x * x)))
-    if name == "quick_gelu":  # Hendrycks & Gimpel 2016, section 2: GELU's approximation by a logistic function
-        return x * torch.sigmoid(1.702 * x)
-    return F.gelu(x, approximate="tanh" if name == "gelu_tanh" else "none")
 
 
 class FeedForward(nn.Module):
@@ -286,6 +283,7 @@ class Block(nn.Module):
 
     With `output_norms` each has one more norm, on what it adds; in a parallel block both read the same residual stream.
     A decoder's block with memory_width has cross-attention between the two, and a block with an adapter ends with it.
+    A Conformer's block has a feed-forward layer before attention, a convolution after it, and a norm at its end.
     """
 
     def __init__(self, config: EncoderConfig, has_attention_norm: bool = True) -> None:
@@ -304,6 +302,14 @@ class Block(nn.Module):
             narrow = config.replace(d_ffn=config.adapter, gated=False, experts=None, ffn_bias=True)
             self.adapter = FeedForward(narrow, "adapter")
             self.adapter_norm = LayerNorm(config.d_model, config, "adapter_norm")
+        self.first_ffn, self.first_ffn_norm = None, None
+        self.convolution, self.convolution_norm, self.end_norm = None, None, None
+        if config.conformer is not None:
+            self.first_ffn = FeedForward(config, "first_ffn")
+            self.convolution = ConvolutionModule(config.conformer, config.d_model, config.activation, config.norm_eps)
+            self.first_ffn_norm, self.convolution_norm, self.end_norm = (
+                LayerNorm(config.d_model, config, name) for name in ("first_ffn_norm", "convolution_norm", "end_norm")
+            )
         self.parallel = config.parallel
         self.attention_out_norm, self.ffn_out_norm = (
             LayerNorm(config.d_model, config, name) if config.output_norms else None
@@ -313,6 +319,9 @@ class Block(nn.Module):
         self.hook_attention_out, self.hook_ffn_out = HookPoint("attention_out"), HookPoint("ffn_out")
         self.hook_after_attention, self.hook_after_ffn = HookPoint("after_attention"), HookPoint("after_ffn")
         self.hook_cross_out, self.hook_after_cross = HookPoint("cross_out"), HookPoint("after_cross")
+        self.hook_first_ffn_out, self.hook_after_first_ffn = HookPoint("first_ffn_out"), HookPoint("after_first_ffn")
+        self.hook_convolution_out = HookPoint("convolution_out")
+        self.hook_after_convolution = HookPoint("after_convolution")
         self.hook_adapter_out, self.hook_after_adapter = HookPoint("adapter_out"), HookPoint("after_adapter")
         self.hook_entering = HookPoint("entering")
 
@@ -321,6 +330,10 @@ class Block(nn.Module):
         layer = context.layer
         if context.added is not None:
             x = self.hook_entering(x + context.added, layer)
+        if self.first_ffn is not None:
+            added = self.dropout(self.first_ffn(self.before(x, self.first_ffn_norm, layer), layer))
+            x = x + self.hook_first_ffn_out(added, layer)
+            x = self.hook_after_first_ffn(self.after(x, self.first_ffn_norm, layer), layer)
         entering = x if self.parallel else None
         # A sublayer's output gets no variable: one would keep attention's in memory while the FFN runs.
         x = x + self.hook_attention_out(
@@ -332,9 +345,14 @@ class Block(nn.Module):
             read = self.cross(self.before(x, self.cross_norm, layer), context.cross)
             x = x + self.hook_cross_out(self.dropout(read), layer)
             x = self.hook_after_cross(self.after(x, self.cross_norm, layer), layer)
+        if self.convolution is not None:
+            added = self.convolution(self.before(x, self.convolution_norm, layer), layer, context.key_mask)
+            x = x + self.hook_convolution_out(self.dropout(added), layer)
+            x = self.hook_after_convolution(self.after(x, self.convolution_norm, layer), layer)
         to_ffn = self.before(x if entering is None else entering, self.ffn_norm, layer)
         x = x + self.hook_ffn_out(self.added(self.ffn(to_ffn, layer), self.ffn_out_norm), layer)
-        out: Tensor = self.hook_after_ffn(self.after(x, self.ffn_norm, layer), layer)
+        x = self.after(x, self.ffn_norm, layer)
+        out: Tensor = self.hook_after_ffn(x if self.end_norm is None else self.end_norm(x, layer), layer)
         if self.adapter is None:
             return out
         added = self.dropout(self.adapter(self.before(out, self.adapter_norm, layer), layer))
@@ -342,10 +360,10 @@ class Block(nn.Module):
         adapted: Tensor = self.hook_after_adapter(self.after(out, self.adapter_norm, layer), layer)
         return adapted
 
-    def norm_of(self, part: Sublayer) -> LayerNorm | None:
-        """The norm before or after a sublayer."""
-        norms = {"attention": self.attention_norm, "cross": self.cross_norm, "ffn": self.ffn_norm}
-        return norms.get(part, self.adapter_norm)
+    def norm_of(self, part: Sublayer | Literal["end"]) -> LayerNorm | None:
+        """The norm before or after a sublayer, or at the end of the layer."""
+        norm: LayerNorm | None = getattr(self, f"{part}_norm")
+        return norm
 
     def added(self, x: Tensor, norm: LayerNorm | None) -> Tensor:
         """What a sublayer adds: its output, normalised where there is a norm for it."""

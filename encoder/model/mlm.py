@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError
+from encoder.model.activation import activate
 from encoder.model.checks import check_kinds, settle_eps
 from encoder.model.config import Activation, EncoderConfig
-from encoder.model.layers import activate
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError, quoted
+from encoder.model.activation import activate
 from encoder.model.checks import check_kinds, check_whole
-from encoder.model.layers import activate
 
 Pooling = Literal["mean", "cls", "max", "mean_sqrt_len", "weighted_mean", "last", "first_two", "after_first"]
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)

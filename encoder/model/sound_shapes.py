@@ -1,4 +1,5 @@
-"""How sound becomes tokens: patches of a spectrogram (AST), or convolutions over time (Whisper, Wav2Vec2, HuBERT)."""
+"""How sound becomes tokens: patches of a spectrogram (AST), convolutions over time (Whisper, Wav2Vec2, HuBERT), or
+frames of a spectrogram, each by itself (Wav2Vec2-BERT) or fewer by convolutions over time and bands (Parakeet)."""
 
 import math
 from dataclasses import dataclass
@@ -49,6 +50,67 @@ class SpectrogramPatches:
     def n_tokens(self, length: int | None = None) -> int:
         """T: [CLS], the distillation token, and the patches band by band. The length of the sound changes nothing."""
         return self.count + 2
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Sound as frames of numbers, of any length: each token is a linear map of one, or of what convolutions leave."""
+
+    #: Numbers of a frame: mel bands, of several steps of time where they are side by side.
+    width: int
+    #: Whether a LayerNorm comes before the map.
+    norm: bool = False
+    #: Convolutions over time and bands before the map, each followed by ReLU. All but the first are of each channel by
+    #: itself, with a map of the channels after them.
+    layers: int = 0
+    #: Channels of these.
+    channels: int = 0
+    #: Steps and bands that they see.
+    kernel: int = 1
+    #: Steps and bands from one place to the next.
+    stride: int = 1
+
+    def __post_init__(self) -> None:
+        check_whole("width", self.width, 1)
+        check_whole("layers", self.layers, 0, 16)
+        check_whole("channels", self.channels, 1 if self.layers else 0, 100_000)
+        check_whole("kernel", self.kernel, 1, 10_000)
+        check_whole("stride", self.stride, 1, 10_000)
+        check_kinds(self)
+        if self.kernel % 2 == 0:
+            raise ConfigError(f"kernel={self.kernel} has no middle: choose an odd number of frames.")
+        check_whole("the number of bands after the convolutions", self.n_bands, 1)
+
+    @property
+    def n_bands(self) -> int:
+        """Numbers of a frame for each channel after the convolutions."""
+        return self.width // self.stride**self.layers
+
+    @property
+    def hop(self) -> int:
+        """Frames from one token to the next."""
+        return int(self.stride**self.layers)
+
+    @property
+    def reach(self) -> int:
+        """The least number of frames: one, since convolutions see zeros beyond the ends."""
+        return 1
+
+    def n_tokens(self, length: int | None = None) -> int:
+        """T of so many frames."""
+        assert length is not None, "sounds of any length need one"
+        for _ in range(self.layers):
+            length = (length + 2 * (self.kernel // 2) - self.kernel) // self.stride + 1
+        return length
+
+    def flops(self, n_tokens: int, width: int) -> int:
+        """Operations of the convolutions and the map for T tokens, each product and sum counted."""
+        steps, work = n_tokens, 2 * n_tokens * self.n_bands * max(1, self.channels) * width
+        for layer in reversed(range(self.layers)):
+            places = steps * (self.width // self.stride ** (layer + 1))
+            each = self.kernel**2 * self.channels + (self.channels**2 if layer else 0)
+            work, steps = work + 2 * places * each, steps * self.stride
+        return work
 
 
 @dataclass(frozen=True)

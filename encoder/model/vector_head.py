@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError
+from encoder.model.activation import activate
 from encoder.model.checks import check_kinds, check_whole, settle_eps
 from encoder.model.config import Activation
-from encoder.model.layers import activate
 from encoder.model.pooling import pool
 
 VectorPooling = Literal["cls", "mean", "attention"]

@@ -137,9 +137,10 @@ class _Run:
             (Component(f"L{layer} H{head}", float(share), None, layer, head), (AblateHead(layer, head),))
             for head, share in enumerate(effect.heads[layer])
         ]
-        found.append(
-            (Component(f"L{layer} FFN", float(effect.ffn[layer]), None, layer), (Zero("ffn_out", layer=layer),))
-        )
+        others = [part for part in self.trace.config.sublayers if part != "attention"]  # their share is one number
+        name = f"L{layer} FFN" if self.trace.config.conformer is None else f"L{layer} FFNs and convolution"
+        off = tuple(Zero(f"{part}_out", layer=layer) for part in others)
+        found.append((Component(name, float(effect.ffn[layer]), None, layer), off))
         bias = self.trace.encoder.block(layer).attention.w_o.bias
         if bias is not None:
             edit = Call("attention_out", _less(bias), layer=layer)
@@ -155,7 +156,12 @@ class _Run:
             return () if norm is None or norm.bias is None else (Call("output", _less(norm.bias)),)
         layer, part = int(name.split()[0][1:]), name.split()[1].removesuffix("_norm")
         norm = self.trace.encoder.block(layer).norm_of(part)  # type: ignore[arg-type]
-        if norm is None or norm.bias is None or part not in ("attention", "ffn"):
+        if (
+            norm is None
+            or norm.bias is None
+            or part not in ("attention", "ffn")
+            or self.trace.encoder.block(layer).end_norm is not None
+        ):
             return ()
         return (Call(f"after_{part}", _less(norm.bias), layer=layer),)
 

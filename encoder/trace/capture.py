@@ -17,7 +17,8 @@ from encoder.model.hooks import visiting
 #: sublayer's output in memory while the next sublayer runs.
 ON_REQUEST = (
     "scores", "pattern", "z", "attention_out", "ffn.hidden", "ffn_out", "cross.scores", "cross.pattern", "cross.z",
-    "cross_out", "adapter.hidden", "adapter_out",
+    "cross_out", "adapter.hidden", "adapter_out", "first_ffn.hidden", "first_ffn_out", "convolution.hidden",
+    "convolution_out",
 )  # fmt: skip
 #: The hook points that only the explicit attention path has.
 EXPLICIT = ("scores", "pattern", "cross.scores", "cross.pattern")

@@ -18,7 +18,7 @@ from encoder.errors import EncoderError, quoted
 from encoder.inputs.layout import InputKind, Layout
 from encoder.inputs.text import Tokenized
 from encoder.model.attend import Memory
-from encoder.model.config import EncoderConfig
+from encoder.model.config import EncoderConfig, Sublayer
 from encoder.model.encoder import Encoder
 from encoder.model.layers import NORMS, LayerNorm
 from encoder.model.shown import Shown
@@ -254,6 +254,14 @@ class RecordedPass(Shown):
         before = "embedding" if layer == 0 else f"layers.{layer - 1}.{self.config.after_layer}"
         return f"layers.{layer}.entering" if layer and self.config.layer_positions else before
 
+    def norm_of_sum(self, layer: int, part: Sublayer) -> str | None:
+        """The norm whose input is x + f(x) of a sublayer: in post-norm its own, at the end of a Conformer's layer
+        another. None where the sum is the residual stream after the sublayer."""
+        if self.config.norm_placement == "post" and self.encoder.block(layer).norm_of(part) is not None:
+            return f"layers.{layer}.{part}_norm"
+        ends = self.config.conformer is not None and part == self.config.sublayers[-1]
+        return f"layers.{layer}.end_norm" if ends else None
+
     @property
     def norms(self) -> Mapping[str, NormTrace]:
         """Every LayerNorm in the order of the forward pass: "embedding_norm", "layers.0.attention_norm", ..."""
@@ -304,6 +312,8 @@ class RecordedPass(Shown):
                 norm = block.norm_of(part)
                 if norm is not None:
                     yield f"layers.{layer}.{part}_norm", norm
+            if block.end_norm is not None:
+                yield f"layers.{layer}.end_norm", block.end_norm
         if self.encoder.final_norm is not None:
             yield "final_norm", self.encoder.final_norm
 

@@ -54,7 +54,7 @@ class Trace(RecordedPass):
         encoded = self._edited(torch.arange(self.n_tokens, device=self.mask.device), "positions", None)
         key_mask = None if self.n_real == self.n_tokens else self.mask
         with torch.no_grad():
-            learned = [one.in_float32() for one in self.encoder.learned_scores()]
+            learned = [one.in_float32() for one in self.encoder.learned_scores(encoded)]
         found = attend.contexts(self.config, encoded, key_mask, learned, rotates=False, places=self.places)
         gates = (self.values.get(f"layers.{one.layer}.bias_gate") for one in found)  # [H, T, 1] each, or None
         pairs = zip(found, gates, strict=True)

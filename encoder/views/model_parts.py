@@ -37,9 +37,10 @@ from encoder.views.model_picture import DECODER
 MOST_ROWS = 6
 #: Every part, in the order of the forward pass. "norm-attention" is the norm of the attention sublayer.
 PARTS = (
-    "ids", "embedding", "norm-attention", "q", "k", "v", "scores", "softmax", "mixing", "heads", "add-attention",
-    "norm-cross", "cross-scores", "cross", "cross-mixing", "add-cross", "norm-ffn", "ffn", "add-ffn",
-    "norm-adapter", "adapter", "add-adapter", "final", "output", "class", "next",
+    "ids", "embedding", "norm-first_ffn", "first_ffn", "add-first_ffn", "norm-attention", "q", "k", "v", "scores",
+    "softmax", "mixing", "heads", "add-attention", "norm-cross", "cross-scores", "cross", "cross-mixing", "add-cross",
+    "norm-convolution", "convolution", "add-convolution", "norm-ffn", "ffn", "add-ffn", "norm-end", "norm-adapter",
+    "adapter", "add-adapter", "final", "output", "class", "next",
 )  # fmt: skip
 
 #: Part -> its sentences by their names.
@@ -195,6 +196,8 @@ class _Parts:
         yield from self.before_layers()
         for part in self.trace.config.sublayers:
             yield from self.sublayer(part)
+        if self.trace.config.conformer is not None:
+            yield self._end_norm()
         yield from self.after_layers()
 
     def options(self) -> list[dict[str, object]]:
@@ -301,6 +304,8 @@ class _Parts:
             yield from self.attention()
         elif part == "cross" and isinstance(self.trace, DecoderTrace):
             yield from self.cross(self.trace)
+        elif part == "convolution":
+            yield self._convolution()
         else:
             yield self.neurons(part)
         yield adds
@@ -385,7 +390,7 @@ class _Parts:
             say("said") + ("" if step.visible else say("hidden")),
             step.value,
             [step.formula],
-            say("notation"),
+            say("notation") + (say("letters") if step.of_positions else ""),
             [("query", step.q, "q"), ("key", step.k, "k"), ("products", step.terms, "")],
             step.place.component,
             say("heading"),
@@ -513,6 +518,47 @@ class _Parts:
             rows,
             neuron,
             step.check,
+        )
+
+    def _convolution(self) -> Opened:
+        """The convolution of a Conformer's layer; a neuron is one of its channels."""
+        first = explain.convolution(self.trace, replace(self.place, neuron=0))
+        given = self.neuron
+        channel = int(np.abs(first.hidden).argmax()) if given is None or given >= len(first.hidden) else given
+        step = explain.convolution(self.trace, replace(self.at(first.output), neuron=channel))
+        labels = [self.trace.labels[token] for token in step.near]
+        rows = _terms(
+            step.terms,
+            lambda at: f"{three_digits(step.kernel[at])} × {three_digits(step.gated[at, channel])}",
+            labels.__getitem__,
+            others="tokens",
+        )
+        rows = [replace(row, at=step.near[row.at], place="key") if row.at >= 0 else row for row in rows]
+        say = _words("convolution", i=self.i, width=len(step.hidden), count=len(step.near), channel=channel)
+        rows += [] if step.shift is None else [Row(say("bias"), step.shift)]
+        return Opened(
+            "convolution",
+            say("title"),
+            say("said"),
+            float(step.hidden[channel]),
+            [step.formula, step.output_formula],
+            say("notation"),
+            [("channels", step.hidden, ""), ("output", step.output, "")],
+            step.place.component,
+            say("heading"),
+            rows,
+            self.place.key,
+            step.check,
+        )
+
+    def _end_norm(self) -> Opened:
+        """The norm at the end of a Conformer's layer."""
+        layer, i = self.place.layer, self.place.query
+        step = explain.normalised(self.trace, f"layers.{layer}.end_norm", i)
+        last = self.trace.config.sublayers[-1]
+        return replace(
+            self._norm("norm-end", _words("norm", norm=self.norm_name, i=self.i)("end"), step),
+            check=lambda reference: [reference.check("output", step.output, reference.after(layer, last)[i])],
         )
 
     def _around(self, part: Sublayer) -> tuple[Opened, Opened | None]:

@@ -237,7 +237,7 @@ def _sees(trace: Trace, layer: int) -> str:
 def _norms(trace: Trace, layer: int) -> list[str]:
     """The parts of the picture that are a norm: those of the open layer, and the last one."""
     parts = {f"layers.{layer}.{part}_norm": f"norm-{part}" for part in trace.config.sublayers}
-    parts["final_norm"] = "final"
+    parts |= {f"layers.{layer}.end_norm": "norm-end", "final_norm": "final"}
     return [part for name, part in parts.items() if name in trace.norms]
 
 

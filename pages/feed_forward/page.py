@@ -28,6 +28,8 @@ def main(view: View) -> None:
         lost = updates.left_out(view)
         if lost is not None:
             drawn["What is lost without attention, or without the FFN"] = lost[1]
+    if view.loaded.config.conformer is not None:
+        st.caption(about.text(__file__, "Second of two"))
     st.caption(about.text(__file__, "Limits"))
     exported(selected, found, drawn).draw()
     if view.loaded.takes == "text":

@@ -26,7 +26,8 @@ from pages.state import state
 #: The longest text, in tokens, that layers are left out for: two runs for each layer.
 LONGEST = 512
 TITLES: dict[Sublayer, str] = {
-    "attention": "Attention’s update", "ffn": "The FFN’s update", "adapter": "The adapter’s update",
+    "first_ffn": "The first FFN’s update", "attention": "Attention’s update",
+    "convolution": "The convolution’s update", "ffn": "The FFN’s update", "adapter": "The adapter’s update",
 }  # fmt: skip
 
 

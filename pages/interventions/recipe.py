@@ -53,6 +53,12 @@ KINDS = {
         "Leave out the attention of a layer", ("layer",), lambda form: edits.Zero("attention_out", layer=form.layer)
     ),
     "ffn": Kind("Leave out the FFN of a layer", ("layer",), lambda form: edits.Zero("ffn_out", layer=form.layer)),
+    "first_ffn": Kind(
+        "Leave out the first FFN of a layer", ("layer",), lambda form: edits.Zero("first_ffn_out", layer=form.layer)
+    ),
+    "convolution": Kind(
+        "Leave out the convolution of a layer", ("layer",), lambda form: edits.Zero("convolution_out", layer=form.layer)
+    ),
     "scale": Kind(
         "Scale a head", ("layer", "head", "value"),
         lambda form: edits.Scale("z", form.value, layer=form.layer, heads=(form.head,)), (2.0, -10.0, 10.0),
@@ -144,8 +150,10 @@ def _chip(view: View, recipe: Recipe, index: int, step: Step) -> None:
 
 def _form(view: View) -> None:
     config, labels, words = view.loaded.config, view.trace.labels, words_of(view.trace)
+    lacking = () if config.conformer is not None else ("first_ffn", "convolution")
+    offered = [name for name in KINDS if name not in lacking]
     name = st.selectbox(
-        "Edit", list(KINDS), format_func=lambda one: KINDS[one].title.format(input=words.text), key="add:kind"
+        "Edit", offered, format_func=lambda one: KINDS[one].title.format(input=words.text), key="add:kind"
     )
     kind = KINDS[name]
     last = view.trace.n_tokens - 1

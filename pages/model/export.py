@@ -82,12 +82,17 @@ def part_calls(view: View, params: Params, of_decoder: DecoderTrace | None = Non
         "cross": [("cross_softmax", (cross,))],
         "cross-mixing": [("cross_weighted_sum", (cross,))],
         "norm": [("add_norm", (in_model, params.part))],
+        "convolution": [("convolution", (in_model,))],
+        "first_ffn": [("feed_forward", (in_model, "first_ffn"))],
         "add": [("add_norm", (in_model, params.part))],
         "ffn": [("feed_forward", (in_model,))],
         "adapter": [("feed_forward", (in_model, "adapter"))],
         "final": [("normalised", ("final_norm", in_model.query, in_model.component))],
         "output": [("pooled", (chosen_pooling(view.trace, "own") or "mean", in_model))],
     }
+    if params.step == "norm" and params.part == "end":
+        name = f"layers.{in_model.layer}.end_norm"
+        return [("normalised", (name, in_model.query, in_model.component))]
     return calls[params.step]
 
 

@@ -10,8 +10,12 @@ MOST_TOKENS = 1_000_000
 #: Names of the part that is open in the picture.
 STEPS = (
     "", "ids", "embedding", "qkv", "scores", "softmax", "mixing", "heads", "norm", "add", "ffn", "final", "output",
-    "class", "cross", "cross-scores", "cross-mixing", "next", "adapter",
+    "class", "cross", "cross-scores", "cross-mixing", "next", "adapter", "first_ffn", "convolution",
 )  # fmt: skip
+
+
+#: Sublayers, and the end of a layer, which has a norm in Conformers.
+PARTS = ("attention", "ffn", "cross", "adapter", "first_ffn", "convolution", "end")
 
 
 @state.register
@@ -25,7 +29,7 @@ class Params:
     show: Param[str] = choice(SHOWS[0], SHOWS)
     step: Param[str] = choice("", STEPS)
     vector: Param[str] = choice("q", ("q", "k", "v"))
-    part: Param[str] = choice("attention", ("attention", "ffn", "cross", "adapter"))
+    part: Param[str] = choice("attention", PARTS)
     scaled: Param[bool] = flag(True)
     causal: Param[bool] = flag()
     first: Param[int | None] = whole_number(None, 0, url="from")

@@ -43,7 +43,7 @@ def gain_and_bias(selected: Selected) -> Figures:
 
 def part_of_model(norm: str) -> dict[str, object]:
     """The values of the page Model that open this norm; none for a norm without a part of its own."""
-    if layer := re.fullmatch(r"layers\.(\d+)\.(attention|ffn|adapter)_norm", norm):
+    if layer := re.fullmatch(r"layers\.(\d+)\.(first_ffn|attention|convolution|ffn|end|adapter)_norm", norm):
         return {"step": "norm", "part": layer[2], "layer": int(layer[1])}
     return {"step": "embedding"} if norm == "embedding_norm" else {"step": "final"} if norm == "final_norm" else {}
 

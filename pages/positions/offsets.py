@@ -62,6 +62,8 @@ def rotary(view: View, n_positions: int) -> None:
             turn=f"{2 * math.pi / slowest:,.0f}",
         )
     )
+    if config.rotary_input:
+        return
     products = positions.turned_apart(cos)
     _curve(
         "rotary",
@@ -195,7 +197,7 @@ def grid_bias(view: View) -> None:
 
 
 def disentangled(view: View) -> None:
-    """DeBERTa's parts of the scores: as maps of the selected head, and by offset for the selected pair."""
+    """The parts of the scores: as maps of the selected head, and by offset for the selected pair."""
     query, key = token_rows.pair(view)
     trace, layer, head = view.trace, view.layer, view.head
     size = min(trace.n_tokens, MOST_APART)
@@ -225,7 +227,9 @@ def disentangled(view: View) -> None:
                 height=340,
                 alt=f"{name.capitalize()}: its part of the score of {size} queries and keys.",
             )
-    references.caption("The maps sum to the scores, before the softmax (He et al. 2021). All have the same colours.")
+    by = {True: "He et al. 2021", False: "Dai et al. 2019"}[trace.config.disentangled is not None]
+    by = "Shaw et al. 2018" if trace.config.distance_keys is not None and trace.config.distance_keys.rows else by
+    references.caption(f"The maps sum to the scores, before the softmax ({by}). All have the same colours.")
     offsets, curves = positions.terms_by_offset(trace, layer, head, query, key, min(trace.n_tokens, MOST_APART))
     plot(
         figures.distance_curve(

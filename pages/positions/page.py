@@ -117,8 +117,13 @@ def added_vectors(view: View, n_positions: int) -> np.ndarray | None:
 
 def has_offsets(config: EncoderConfig) -> bool:
     """Whether scores depend on the offset of two tokens: its pictures are those of a layer and a head."""
-    in_scores = config.relative_buckets or config.relative_grid or config.disentangled is not None
+    in_scores = config.relative_buckets or config.relative_grid or has_terms(config)
     return config.position in ("rotary", "alibi") or bool(in_scores)
+
+
+def has_terms(config: EncoderConfig) -> bool:
+    """Whether scores have parts of their own for the offset: products with vectors of offsets."""
+    return config.disentangled is not None or config.distance_keys is not None
 
 
 def offset_pictures(view: View) -> None:
@@ -127,12 +132,14 @@ def offset_pictures(view: View) -> None:
     if config.position == "rotary":
         rotary(view, chosen_number(view))
     if config.position in FORMULAS:
-        formulas.show(FORMULAS[config.position])
+        formulas.show(
+            FORMULAS[config.position].replace("q_", "x_") if config.rotary_input else FORMULAS[config.position]
+        )
     if config.relative_buckets or config.position == "alibi":
         relative_bias(view, min(chosen_number(view), config.relative_max_distance * 2))
     if config.relative_grid:
         grid_bias(view)
-    if config.disentangled is not None and config.disentangled.n_terms > 1:
+    if config.distance_keys is not None or (config.disentangled is not None and config.disentangled.n_terms > 1):
         disentangled(view)
 
 
@@ -170,8 +177,10 @@ def encoding_in_words(view: View, added: np.ndarray | None) -> str:
         kind = "stored"
     elif kind == "learned" and positions.has_sines_of_grid(view.loaded.encoder):
         kind = "sines of a grid"
-    elif kind == "none" and config.disentangled is not None:
-        kind = "disentangled"
+    elif config.rotary_input:
+        kind = "rotary input"
+    elif kind == "none" and has_terms(config):
+        kind = "disentangled" if config.disentangled is not None else "distance keys"
     elif kind == "none" and config.table_rows:
         kind = "grid" if config.relative_grid else "relative"
     values = {"name": view.loaded.name, "longest": f"{config.max_tokens:,}", "input": words_of(trace).input}
@@ -188,7 +197,7 @@ def details(view: View) -> str:
         said.append(f"Mean norm in this {words_of(trace).input}: position vectors {added}, token embeddings {tokens}.")
     if config.table_rows and config.position != "none":
         said.append("Each head also adds a number to every score that depends on the offset: see below.")
-    if config.disentangled is not None and config.position != "none":
+    if has_terms(config) and config.position != "none":
         said.append("Each head also compares queries and keys with vectors of offsets: see below.")
     window = config.window_of_layer(view.layer)
     if window is not None:

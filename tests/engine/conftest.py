@@ -11,6 +11,8 @@ import torch
 import encoder
 from encoder import EncoderConfig, TextEncoder
 from encoder.inputs.tokenizer import Tokenizer
+from encoder.model.conformer import Conformer
+from encoder.model.distances import DistanceKeys
 
 WORDS = "the cat sat on a mat and dog ran to big red bus . , ! un ##happ ##y bank river money of".split()
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -43,6 +45,14 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "activation": "gelu_rounded",
     },
     "adapter": {"adapter": 5},
+    "conformer, distances by sines": {
+        "norm_placement": "pre", "position": "none", "conformer": Conformer(3), "distance_keys": DistanceKeys(),
+        "activation": "silu",
+    },
+    "conformer, causal, distances by a table": {
+        "norm_placement": "pre", "final_norm": False, "position": "none", "distance_keys": DistanceKeys(3, 2),
+        "conformer": Conformer(4, norm="layer", bias=True, causal=True),
+    },
     "scale of its own": {"attention_scale": 0.9, "activation": "quick_gelu"},
 }  # fmt: skip
 
@@ -74,10 +84,12 @@ def tiny(seed: int = 1, **changes: Any) -> TextEncoder:
             noise = torch.empty(parameter.shape).normal_(0.0, 0.3, generator=generator)
             if name.endswith("bias"):
                 parameter.copy_(noise)
+            elif name.endswith("variance"):
+                parameter.copy_(1.0 + noise.abs())
+            elif name.endswith("mean") or "sinks" in name or "_bias" in name:
+                parameter.copy_(3.0 * noise)
             elif "norm" in name:
                 parameter.copy_(1.0 + noise)
-            elif "relative_bias" in name or "sinks" in name:
-                parameter.copy_(3.0 * noise)
     return model
 
 

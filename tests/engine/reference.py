@@ -133,12 +133,24 @@ def run_layer(config: EncoderConfig, w: dict, layer: int, x: np.ndarray, mask: n
         seen[f"{ours}.{owner}.input"] = value
         return norm(value, w, f"{name}.{owner}", config)
 
+    if config.conformer:
+        read = normed(x, "first_ffn_norm") if pre else x
+        seen[f"{ours}.first_ffn.hidden"] = activation(linear(read, w, f"{name}.first_ffn.w_in"), config.activation)
+        seen[f"{ours}.first_ffn_out"] = linear(seen[f"{ours}.first_ffn.hidden"], w, f"{name}.first_ffn.w_out")
+        x = x + seen[f"{ours}.first_ffn_out"]
+        seen[f"{ours}.after_first_ffn"] = x = x if pre else normed(x, "first_ffn_norm")
     read = normed(x, "attention_norm") if pre and has_norm else x
     seen[f"{ours}.attention_out"] = attention(config, w, layer, name, read, mask, seen)
     x = x + seen[f"{ours}.attention_out"]
     if not pre and has_norm:
         x = normed(x, "attention_norm")
     seen[f"{ours}.after_attention"] = x
+    if config.conformer:
+        read = normed(x, "convolution_norm") if pre else x
+        seen[f"{ours}.convolution.hidden"] = convolution(config, w, f"{name}.convolution", read, mask)
+        seen[f"{ours}.convolution_out"] = linear(seen[f"{ours}.convolution.hidden"], w, f"{name}.convolution.w_out")
+        x = x + seen[f"{ours}.convolution_out"]
+        seen[f"{ours}.after_convolution"] = x = x if pre else normed(x, "convolution_norm")
     read = normed(x, "ffn_norm") if pre else x
     hidden = activation(linear(read, w, f"{name}.ffn.w_in"), config.activation)
     if config.gated:
@@ -148,6 +160,8 @@ def run_layer(config: EncoderConfig, w: dict, layer: int, x: np.ndarray, mask: n
     x = x + seen[f"{ours}.ffn_out"]
     if not pre:
         x = normed(x, "ffn_norm")
+    if config.conformer:
+        x = normed(x, "end_norm")
     seen[f"{ours}.after_ffn"] = x
     if not config.adapter:
         return x
@@ -157,6 +171,40 @@ def run_layer(config: EncoderConfig, w: dict, layer: int, x: np.ndarray, mask: n
     x = x + seen[f"{ours}.adapter_out"]
     seen[f"{ours}.after_adapter"] = x = x if pre else normed(x, "adapter_norm")
     return x
+
+
+def convolution(config: EncoderConfig, w: dict, name: str, x: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Token by token and channel by channel."""
+    shape, both = config.conformer, linear(x, w, f"{name}.w_in")
+    width = both.shape[1] // 2
+    gated = both[:, :width] / (1 + np.exp(-both[:, width:])) * mask[:, None]
+    kernel, first = w[f"{name}.convolution.weight"], shape.kernel - 1 if shape.causal else shape.kernel // 2
+    out = np.zeros_like(gated)
+    for token in range(len(x)):
+        for step in range(shape.kernel):
+            at = token - first + step
+            if 0 <= at < len(x):
+                out[token] += kernel[:, 0, step] * gated[at]
+    out = out + w.get(f"{name}.convolution.bias", 0.0)
+    if shape.norm == "layer":
+        out = norm(out, w, f"{name}.norm", config)
+    else:
+        out = (out - w[f"{name}.norm.mean"]) / np.sqrt(w[f"{name}.norm.variance"] + 1e-5)
+        out = out * w[f"{name}.norm.weight"] + w[f"{name}.norm.bias"]
+    return activation(out, config.activation)
+
+
+def of_distance(config: EncoderConfig, w: dict, name: str, q: np.ndarray, k: np.ndarray, i: int, j: int) -> np.ndarray:
+    """[H]: what the distance adds to the product of query i and key j."""
+    shape = config.distance_keys
+    if shape.rows:
+        row = min(max(j - i, -shape.earlier), shape.later) + shape.earlier
+        return q[:, i] @ w[f"{name}.distance_keys.weight"][row]
+    sines = sine_table(abs(i - j) + 1, config.d_model)[-1]
+    sines[::2] *= 1 if i >= j else -1
+    key = (w[f"{name}.w_pos_k.weight"] @ sines).reshape(config.n_heads, -1)
+    of_position = ((q[:, i] + w[f"{name}.position_bias"]) * key).sum(-1)
+    return of_position + (k[:, j] * w[f"{name}.content_bias"]).sum(-1)
 
 
 def heads_of(config: EncoderConfig, w: dict, name: str, part: str, x: np.ndarray) -> np.ndarray:
@@ -183,6 +231,8 @@ def attention(
             if config.relative_buckets:
                 row = bucket(j - i, config.relative_buckets, config.relative_max_distance)
                 scores[:, i, j] += w["relative_bias.weight"][row]
+            if config.distance_keys:
+                scores[:, i, j] += of_distance(config, w, f"{name}.attention", q, k, i, j) * config.attention_scale
             if not visible(config, layer, i, j, mask):
                 scores[:, i, j] = MASKED
     pattern = np.stack([[softmax(row) for row in head] for head in scores])  # [H, T, T]

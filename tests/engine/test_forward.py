@@ -144,8 +144,10 @@ def test_norms_of_a_trace_are_what_the_forward_pass_took(variant: TextEncoder):
         after = trace.residual["layers.1.after_attention"]
         torch.testing.assert_close(trace.norms["layers.1.attention_norm"].output, after, atol=1e-6, rtol=1e-5)
     else:
-        torch.testing.assert_close(trace.norms["final_norm"].output, trace.output, atol=1e-6, rtol=1e-5)
-        assert torch.equal(trace.norms["final_norm"].input, trace.residual[f"layers.2.after_{last}"])
+        closing = trace.norms["final_norm" if variant.config.final_norm else "layers.2.end_norm"]
+        torch.testing.assert_close(closing.output, trace.output, atol=1e-6, rtol=1e-5)
+        if variant.config.final_norm:
+            assert torch.equal(closing.input, trace.residual[f"layers.2.after_{last}"])
     assert ("layers.0.attention_norm" in trace.norms) == variant.config.first_norm
 
 

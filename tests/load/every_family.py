@@ -556,6 +556,12 @@ SOUND = {
     "num_hidden_layers": 3,
     "num_codevectors_per_group": 4,
 }
+CONFORMER = {"hidden_act": "swish", "conv_depthwise_kernel_size": 7}
+CLIPPED = {"left_max_position_embeddings": 4, "right_max_position_embeddings": 2, "layer_norm_eps": 1e-4}
+PARAKEET = {
+    "hidden_size": 48, "num_attention_heads": 6, "intermediate_size": 52, "num_hidden_layers": 3, "num_mel_bins": 80,
+    "subsampling_factor": 4, "subsampling_conv_channels": 10, "conv_kernel_size": 5,
+}  # fmt: skip
 IMAGES = {
     "vit": Case("ViT", "ViT", IMAGE),
     "deit": Case("DeiT", "DeiT", IMAGE),
@@ -641,6 +647,12 @@ SOUNDS = {
     ),
     "wavlm": Case("WavLM", "WavLM", {**SOUND, "num_buckets": 24, "max_bucket_distance": 40}, averaged=True),
     "wavlm, pre-norm": Case("WavLM", "WavLM", {**SOUND, **sounds.STABLE, "num_buckets": 24}, averaged=True),
+    "wav2vec2-conformer": Case("Wav2Vec2-Conformer", "Wav2Vec2Conformer", {**SOUND, **CONFORMER}),
+    "wav2vec2-conformer, rotary": Case(
+        "Wav2Vec2-Conformer", "Wav2Vec2Conformer", {**SOUND, **CONFORMER, "position_embeddings_type": "rotary"}
+    ),
+    "wav2vec2-bert": Case("Wav2Vec2-BERT", "Wav2Vec2Bert", {**SOUND, **CONFORMER, **CLIPPED}),
+    "parakeet": Case("Parakeet", "ParakeetEncoder", PARAKEET, model="ParakeetEncoder"),
     "unispeech": Case("UniSpeech", "UniSpeech", SOUND),
     "unispeech-sat": Case("UniSpeech-SAT", "UniSpeechSat", {**SOUND, **sounds.STABLE}),
 }
@@ -744,6 +756,7 @@ def _in_type(case: Case, made: nn.Module, dtype: torch.dtype) -> Any:
         values = {
             name: value for name, value in made.named_parameters() if not case.kept or not re.search(case.kept, name)
         }
+        values |= {name: value for name, value in made.named_buffers() if ".running_" in name}
         rebuilt.load_state_dict(values, strict=False)
     case.exact(rebuilt)
     return case.encode(rebuilt)

@@ -129,6 +129,10 @@ def randomised(model: nn.Module, seed: int) -> nn.Module:
             sharp = name.rsplit(".", 1)[-1] in ("query", "key", "q_lin", "k_lin", "q", "k", "q_proj", "k_proj")
             std = 0.3 if sharp or parameter.dim() == 1 else 0.15
             parameter.copy_(values if is_table else std * values + float(is_gain))
+        if isinstance(module, nn.BatchNorm1d):  # multiples of 1/256, as `Case.make` has them
+            for statistic, usual in ((module.running_mean, 0.0), (module.running_var, 1.5)):
+                drawn = torch.rand(statistic.shape, generator=generator) + usual
+                statistic.copy_((drawn * 256).round() / 256)
     return model.eval()
 
 

@@ -31,6 +31,15 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "wav2vec2-stable": ("Wav2Vec2", {**CONVOLUTIONS, **STABLE, "num_conv_pos_embeddings": 15}),
     "hubert": ("Hubert", {**CONVOLUTIONS, "feat_proj_layer_norm": False}),
     "hubert-stable": ("Hubert", {**CONVOLUTIONS, **STABLE}),
+    "wav2vec2-conformer": ("Wav2Vec2Conformer", {**CONVOLUTIONS, "conv_depthwise_kernel_size": 7}),
+    "wav2vec2-bert": (
+        "Wav2Vec2Bert",
+        {**SIZES, "conv_depthwise_kernel_size": 7, "classifier_proj_size": 40, "vocab_size": 32},
+    ),
+    "parakeet": (
+        "ParakeetEncoder",
+        {**SIZES, "subsampling_factor": 2, "subsampling_conv_channels": 12, "conv_kernel_size": 5},
+    ),
 }  # fmt: skip
 
 
@@ -41,7 +50,7 @@ def model_of(family: str, head: str, n_layers: int, seed: int = 0, **more: Any) 
     name, fields = FAMILIES[family]
     layers = "encoder_layers" if name == "Whisper" else "num_hidden_layers"
     config = getattr(transformers, f"{name}Config")(**{**fields, layers: n_layers, **more})
-    kind = getattr(transformers, f"{name}{head}")
+    kind = getattr(transformers, name if head == "Model" and name.endswith("Encoder") else f"{name}{head}")
     return randomised(kind._from_config(config, attn_implementation="eager"), seed)
 
 

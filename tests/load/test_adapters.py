@@ -145,7 +145,7 @@ def test_its_neurons_are_explained(model: encoder.TextEncoder) -> None:
         explain.feed_forward(trace, explain.Place(1, neuron=model.config.adapter), "adapter")
     with pytest.raises(encoder.EncoderError, match="adapter"):
         explain.add_norm(encoder.load("twin-pre", device="cpu").trace("a"), explain.Place(), "adapter")
-    with pytest.raises(encoder.EncoderError, match="adapters"):
+    with pytest.raises(encoder.EncoderError, match="adapter"):
         explain.feed_forward(encoder.load("twin-pre", device="cpu").trace("a"), explain.Place(), "adapter")
 
 

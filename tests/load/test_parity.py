@@ -43,12 +43,12 @@ def compare(trace: Trace, theirs: Any, index: int = 0) -> None:
     output = theirs.get("last_hidden_state")
     if output is not None:
         close(trace.output[:n], output[index, :n], "output")
-    streams = list(trace.residual.values())
+    streams = trace.streams
     close(streams[0][:n], theirs.hidden_states[0][index, :n], "embedding")
     for layer in range(n_layers - 1):
         # Pre-norm's stream grows with depth, and its rounding with it.
         stream = theirs.hidden_states[layer + 1][index, :n]
-        close(streams[2 + 2 * layer][:n], stream, f"stream after layer {layer}", rtol=1e-6)
+        close(streams[layer + 1][:n], stream, f"stream after layer {layer}", rtol=1e-6)
     assert len(theirs.attentions) == n_layers
     for layer in range(n_layers):
         for head in range(trace.config.n_heads):

@@ -15,8 +15,10 @@ from tests.load.every_family import ALL
 
 #: model_types of the cases here.
 KINDS = {getattr(transformers, f"{case.kind}Config").model_type for case in ALL.values()}
-#: Towers of CLIP, MetaCLIP 2 and SigLIP, and timm's files of ViTs: parity.md has them.
+#: Towers of CLIP, MetaCLIP 2 and SigLIP, and timm's files of ViTs: parity.md has them. Parakeet's encoder next to what
+#: writes its text: test_conformers.py has it.
 ELSEWHERE = {f"{pair}_{tower}_model" for pair in JOINTS for tower in ("text", "vision")} | {"timm_wrapper"}
+ELSEWHERE |= {"parakeet_ctc", "parakeet_rnnt", "parakeet_tdt"}
 
 
 def test_every_family_is_measured_and_keeps_its_limits():

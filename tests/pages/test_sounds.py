@@ -53,7 +53,7 @@ def test_every_page_opens_with_a_model_of_sound():
         assert not app.error, (page, [box.value for box in app.error])
 
 
-@pytest.mark.parametrize("family", ["wav2vec2-stable", "whisper"])
+@pytest.mark.parametrize("family", ["wav2vec2-stable", "whisper", "parakeet"])
 def test_pages_of_a_model_from_a_folder(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     folder = write(model_of(family, "Model", 2), tmp_path / "tiny", None)

@@ -19,7 +19,7 @@ from docs.site import ROUNDED
 from encoder.drawing.javascript import joined
 from encoder.inputs import digits
 from encoder.live.packed import BLOCK, Bits, browser_model
-from encoder.model import layers
+from encoder.model import activation
 from encoder.views.model_picture import model_picture
 from tests.run_javascript import evaluated
 
@@ -336,6 +336,6 @@ def test_activations_are_those_of_torch(tmp_path: Path) -> None:
         tmp_path,
     )
     for name, values in found:
-        of = getattr(torch, name) if name in ("tanh", "sigmoid") else functools.partial(layers.activate, name=name)
+        of = getattr(torch, name) if name in ("tanh", "sigmoid") else functools.partial(activation.activate, name=name)
         expected = of(torch.tensor(x))
         np.testing.assert_allclose(values, expected.numpy(), rtol=1e-7, atol=1e-8, err_msg=name)

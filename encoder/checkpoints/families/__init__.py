@@ -9,6 +9,7 @@ from encoder.checkpoints.families import (
     aimv2,
     bert,
     clip,
+    conformer,
     deberta,
     gpt,
     llama,
@@ -35,7 +36,7 @@ N_NEAREST = 3
 FAMILIES: dict[str, Family] = dict(
     sorted(
         (kind, family)
-        for module in (aimv2, bert, clip, deberta, gpt, llama, modernbert, seq2seq, sound, timm, vit)
+        for module in (aimv2, bert, clip, conformer, deberta, gpt, llama, modernbert, seq2seq, sound, timm, vit)
         for kind, family in module.FAMILIES.items()
     )
 )

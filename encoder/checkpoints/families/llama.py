@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNames, LMNames
-from encoder.checkpoints.families.names import HEADS_DROPPED, IN_GATE, QKV, blocks, both, layer
+from encoder.checkpoints.families.names import HEADS_DROPPED, IN_GATE, QKV, blocks, both, layer, times
 from encoder.checkpoints.families.parts import NO_BIAS, Part
 from encoder.checkpoints.families.reader import PRE, STANDARD, Fields, Key, unsupported
 from encoder.checkpoints.families.rotary import FULL, SLIDING, d_head_of, layer_kinds, rotary_fields, windows_of
@@ -21,11 +21,6 @@ def heads(fields: Fields) -> dict[str, Any]:
     if n_heads < 1:
         raise unsupported("num_attention_heads", n_heads, "choose 1 or more")
     return {"n_kv_heads": fields.unless_null("num_key_value_heads", n_heads), "d_head": d_head_of(fields)}
-
-
-def times(names: dict[str, str | Part], factor: float) -> dict[str, str | Part]:
-    """Linear maps whose outputs the reference multiplies by this factor: their weights and biases take it here."""
-    return {ours: Part(str(theirs), factor=factor) for ours, theirs in names.items()}
 
 
 def windows(default: str = SLIDING, every: int = 1, size: int = 4096, radius: bool = False) -> Any:

@@ -57,6 +57,11 @@ def scaled(ours: str, theirs: str, scale: str) -> dict[str, str | Part]:
     return {f"{ours}.{kind}": Part(f"{theirs}.{kind}", scale=scale) for kind in ("weight", "bias")}
 
 
+def times(names: dict[str, str | Part], factor: float) -> dict[str, str | Part]:
+    """Linear maps whose outputs the reference multiplies by this factor: their weights and biases take it here."""
+    return {ours: Part(str(theirs), factor=factor) for ours, theirs in names.items()}
+
+
 #: TensorFlow's spellings.
 OLD_NORMS = ((r"(.*LayerNorm)\.gamma", r"\1.weight"), (r"(.*LayerNorm)\.beta", r"\1.bias"))
 

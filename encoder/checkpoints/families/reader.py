@@ -157,6 +157,10 @@ class Reader:
         """The reader of a family that differs in these fields."""
         return dataclasses.replace(self, values={**self.values, **values}, several=(*self.several, *several))
 
+    def reading(self, *several: Callable[[Fields], dict[str, Any]]) -> Reader:
+        """The same, with these functions in the place of those that gave several fields."""
+        return dataclasses.replace(self, several=several)
+
     def taking(self, **defaults: Any) -> Reader:
         """The same with other defaults."""
         return dataclasses.replace(self, defaults={**self.defaults, **defaults})

@@ -101,25 +101,28 @@ WHISPER = Family(
 RATE = 16_000
 
 
-def sample_convolutions(fields: Fields) -> dict[str, Any]:
-    """Convolutions of the samples. Base models are post-norm; do_stable_layer_norm means pre-norm."""
-    activation, stable = fields.activation("feat_extract_activation"), fields.flag("do_stable_layer_norm", False)
-    if activation != fields.activation("hidden_act"):
-        raise unsupported("feat_extract_activation", activation, "choose a model with one activation")
+def convolutions_of(fields: Fields) -> Convolutions:
+    """Convolutions of the samples, without the projection that follows."""
     norm: Any = fields.get("feat_extract_norm", "group")
     if norm not in ("group", "layer"):
         raise unsupported("feat_extract_norm", norm, "choose group or layer")
-    found = Convolutions(
+    return Convolutions(
         channels=1,
         widths=whole_numbers(fields, "conv_dim", (512,) * 7),
         kernels=whole_numbers(fields, "conv_kernel", (10, 3, 3, 3, 3, 2, 2)),
         strides=whole_numbers(fields, "conv_stride", (5, 2, 2, 2, 2, 2, 2)),
         bias=fields.flag("conv_bias", False),
-        activation=activation,
+        activation=fields.activation("feat_extract_activation"),
         norm=norm,
-        projected=True,
-        projection_norm=fields.flag("feat_proj_layer_norm", True),
     )
+
+
+def sample_convolutions(fields: Fields) -> dict[str, Any]:
+    """Convolutions of the samples. Base models are post-norm; do_stable_layer_norm means pre-norm."""
+    found, stable = convolutions_of(fields), fields.flag("do_stable_layer_norm", False)
+    if found.activation != fields.activation("hidden_act"):
+        raise unsupported("feat_extract_activation", found.activation, "choose a model with one activation")
+    found = dataclasses.replace(found, projected=True, projection_norm=fields.flag("feat_proj_layer_norm", True))
     return {
         "convolutions": found,
         "max_positions": max(1, found.n_tokens(int(MOST_SECONDS * RATE))),

@@ -22,7 +22,7 @@ from encoder.diagnose.preparations import (
     Waves,
 )
 from encoder.inputs.layout import InputKind
-from encoder.inputs.log_mel import WhisperMel
+from encoder.inputs.log_mel import KaldiMel, Samples, WhisperMel
 
 #: Sides to which clients scale images before they send them.
 SENT_SIDES = (1_024, 800, 512, 768, 1_536, 2_048, 384, 336, 256)
@@ -316,7 +316,7 @@ class SoundNormalise(_OfSounds):
 
     def apply(self, pipeline: Pipeline) -> Pipeline:
         found = _waves(pipeline)
-        refuse_unless(not isinstance(found.model.preparation, WhisperMel), "has no such setting")
+        refuse_unless(isinstance(found.model.preparation, KaldiMel | Samples), "has no such setting")
         return with_preparation(pipeline, other_normalisation=True)
 
 

@@ -1,0 +1,103 @@
+"""The Conformer's convolution module (Gulati et al. 2020, section 2.2): a sublayer that mixes near tokens, channel by
+channel.
+
+Shapes: B batch, T tokens, D d_model.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from encoder.errors import ConfigError
+from encoder.model.activation import activate
+from encoder.model.checks import check_kinds, check_whole
+from encoder.model.hooks import HookPoint
+
+#: torch's own eps, which Wav2Vec2-Conformer and Parakeet have.
+BATCH_EPS = 1e-5
+
+
+@dataclass(frozen=True)
+class Conformer:
+    """A layer of four sublayers: a feed-forward layer, attention, convolution, a feed-forward layer; then a norm.
+
+    What both feed-forward layers add is halved in the paper. Here the half is part of their last linear maps.
+    """
+
+    #: Tokens that the convolution sees: as many on both sides, or, if it is causal, earlier ones.
+    kernel: int
+    #: The norm after the convolution: "batch", with the statistics of training, or "layer".
+    norm: Literal["batch", "layer"] = "batch"
+    #: Whether its linear maps and the convolution have a bias.
+    bias: bool = False
+    #: Whether it sees earlier tokens only.
+    causal: bool = False
+
+    def __post_init__(self) -> None:
+        check_whole("kernel", self.kernel, 1, 10_000)
+        check_kinds(self)
+        if not self.causal and self.kernel % 2 == 0:
+            raise ConfigError(f"kernel={self.kernel} has no middle: choose an odd number of tokens.")
+
+    @property
+    def before(self) -> int:
+        """Earlier tokens that the convolution sees."""
+        return self.kernel - 1 if self.causal else self.kernel // 2
+
+    @property
+    def after(self) -> int:
+        """Later tokens that it sees."""
+        return self.kernel - 1 - self.before
+
+
+class BatchNorm(nn.Module):
+    """(x - mean) / sqrt(variance + eps) x gain + bias for each channel of [B, D, T], with the statistics of training.
+
+    They are weights of the checkpoint, as gain and bias are: each [D].
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.mean, self.bias = (nn.Parameter(torch.zeros(width)) for _ in range(2))
+        self.variance, self.weight = (nn.Parameter(torch.ones(width)) for _ in range(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.batch_norm(x, self.mean.detach(), self.variance.detach(), self.weight, self.bias, eps=BATCH_EPS)
+
+
+class ConvolutionModule(nn.Module):
+    """W_out act(norm(convolution(GLU(x W_in)))), D -> 2D -> D -> D. Each channel has its own kernel over tokens."""
+
+    def __init__(self, shape: Conformer, width: int, activation: str, eps: float) -> None:
+        super().__init__()
+        self.shape, self.activation = shape, activation
+        self.w_in = nn.Linear(width, 2 * width, bias=shape.bias)
+        self.convolution = nn.Conv1d(width, width, shape.kernel, groups=width, bias=shape.bias)
+        self.norm = BatchNorm(width) if shape.norm == "batch" else nn.LayerNorm(width, eps=eps)
+        self.w_out = nn.Linear(width, width, bias=shape.bias)
+        self.hook_hidden = HookPoint("convolution.hidden")
+
+    def gated(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """x [..., T, D] -> what the convolution reads, [..., T, D]. mask [..., T]: False for padding, which is 0."""
+        out = F.glu(self.w_in(x), dim=-1)
+        return out if mask is None else out.masked_fill(~mask.unsqueeze(-1), 0.0)
+
+    def mixed(self, gated: Tensor) -> Tensor:
+        """[B, T, D] -> [B, D, T]: for each token and channel the weighted sum over near tokens."""
+        padded = F.pad(gated.transpose(1, 2), (self.shape.before, self.shape.after))
+        out: Tensor = self.convolution(padded)
+        return out
+
+    def hidden(self, mixed: Tensor) -> Tensor:
+        """[B, D, T] -> normalised and activated, [B, T, D]."""
+        if self.shape.norm == "batch":
+            return activate(self.norm(mixed), self.activation).transpose(1, 2)
+        return activate(self.norm(mixed.transpose(1, 2)), self.activation)
+
+    def forward(self, x: Tensor, layer: int, mask: Tensor | None = None) -> Tensor:
+        hidden = self.hidden(self.mixed(self.gated(x, mask)))
+        out: Tensor = self.w_out(self.hook_hidden(hidden, layer))
+        return out
