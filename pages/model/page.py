@@ -11,18 +11,19 @@ from encoder.run import Run
 from encoder.trace.trace import Trace
 from pages.components.lazy import expander, popover
 from pages.core.frame import frame, input_row
-from pages.core.inputs import edited
+from pages.core.inputs import boxes_input, edited
 from pages.core.stores import cache
 from pages.core.view import first_view, model_spec, output, selection, typed_text
 from pages.core.view.view import View, ViewParams
 from pages.core.widgets import examples
 from pages.core.words import gestures
 from pages.model import cost, decoder, export, picture, switches, ways
-from pages.model.params import Params
+from pages.model.params import Params, open_part
 from pages.state import links
 from pages.state.url_state import state
 
-_EXAMPLE = "model-example"
+#: The example that was pressed; the selected tokens of the last run, with their labels.
+_EXAMPLE, _SELECTED = "model-example", "_model_selected"
 SHOWN = {"picture": "Picture", "stream": "Length curves", "cost": "Cost"}
 
 
@@ -68,6 +69,9 @@ def main(view: View) -> None:
     with said:
         view = edited.applied(view)
         trace = decoder.traced(view)
+        labels = view.trace.labels
+        selected = [place for place in (view.i, view.j) if place is not None and place < len(labels)]
+        st.session_state[_SELECTED] = [(place, labels[place]) for place in selected]
         answer(view, trace)
     with place:
         if show == "cost":
@@ -127,9 +131,22 @@ def sentence() -> None:
 
 
 def another_text() -> None:
-    """Nothing is selected in another sentence, and its window is the first one. For callbacks."""
-    selection.clear()
+    """Tokens stay selected that the new sentence has at the same places. Its window is the first. For callbacks."""
+    boxes_input.keep_if_as_many()
+    if first_view.is_own() and not _has_selected():
+        selection.clear()
+        open_part("")  # of a token of the sentence before
     state.put(Params.first, None)
+
+
+def _has_selected() -> bool:
+    """Whether the sentence that is asked for has the selected tokens of the last run at their places."""
+    with suppress(EncoderError):  # said where the model is loaded
+        labels = cache.trace(Run(model_spec(), typed_text())).labels
+        return all(
+            place < len(labels) and labels[place] == label for place, label in st.session_state.get(_SELECTED, ())
+        )
+    return False
 
 
 def use_example(shown: Mapping[str, Mapping[str, object]]) -> None:
@@ -137,7 +154,10 @@ def use_example(shown: Mapping[str, Mapping[str, object]]) -> None:
     chosen = st.session_state.get(_EXAMPLE)
     if chosen is not None and chosen in shown:
         state.put(ViewParams.text, str(shown[chosen]["text"]))
-        another_text()
+        boxes_input.remove()
+        first_view.again()
+        open_part("")
+        state.put(Params.first, None)
         if "select" in shown[chosen]:
             select_twice(str(shown[chosen]["select"]))
         st.session_state[_EXAMPLE] = None

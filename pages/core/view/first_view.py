@@ -80,6 +80,17 @@ def keep() -> None:
     st.session_state[_OWN] = not_chosen.asked()[0], True
 
 
+def again() -> None:
+    """Choose head and token for the next sentence, whatever somebody chose for the one before. For callbacks."""
+    st.session_state[_OWN] = not_chosen.asked()[0], False
+    st.session_state.pop(_MADE, None)
+
+
+def is_own() -> bool:
+    """Whether somebody chose the head or the token."""
+    return bool(st.session_state.get(_OWN, (0, False))[1])
+
+
 def _is(params: Iterable[Param[Any]], made: _Made | None) -> bool:
     """Whether these have the values of a choice; None: their defaults."""
     return all(state.newest(param) == (param.default if made is None else made.values[param.name]) for param in params)
