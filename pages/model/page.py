@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 
 import streamlit as st
 
@@ -9,7 +10,8 @@ from encoder import EncoderError
 from encoder.explain.cost import BYTES
 from encoder.run import Run
 from encoder.trace.trace import Trace
-from pages.components.lazy import expander, popover
+from pages.components.button import button
+from pages.components.lazy import KEY, expander, popover
 from pages.core.frame import frame, input_row
 from pages.core.inputs import boxes_input, edited
 from pages.core.stores import cache
@@ -24,6 +26,7 @@ from pages.state.url_state import state
 
 #: The example that was pressed; the selected tokens of the last run, with their labels.
 _EXAMPLE, _SELECTED = "model-example", "_model_selected"
+_WAYS = "model-ways"
 SHOWN = {"picture": "Picture", "stream": "Length curves", "cost": "Cost"}
 
 
@@ -174,13 +177,17 @@ def select_twice(word: str) -> None:
 
 def ways_in() -> None:
     """Where to go from here, for those who are new, who teach, who run an encoder and who research."""
-    part = popover("Where to begin", "model-ways")
+    part = popover("Where to begin", _WAYS)
     if part is None:
         return
     with part:
         st.markdown("**Four views, ten minutes**")
         for number, way in enumerate(ways.NEW.values(), 1):
-            links.link(way.folder, f"{number}. **{way.label}** {way.note}", values=way.values)
+            said = f"{number}. **{way.label}** {way.note}"
+            if way.folder == "model":  # here the list would stay open over what it opens
+                button(said, "arrow_forward", f"model-way:{number}", partial(_show, way.values), type="tertiary")
+            else:
+                links.link(way.folder, said, values=way.values)
         st.markdown("**I teach**")
         links.link("lessons", "**Lessons** With questions: predict, compute, see why")
         links.link("classroom", "**Classroom** A room that follows you, with a code and live answers")
@@ -188,6 +195,12 @@ def ways_in() -> None:
             st.markdown(f"**{title}**")
             for way in found:
                 links.link(way.folder, way.label, values=way.values)
+
+
+def _show(values: Mapping[str, str]) -> None:
+    """Show a view of this page, and close the list that offered it. For callbacks."""
+    st.session_state[f"{KEY}{_WAYS}"] = False
+    state.put_named(**{name: state.params[name].parse(value) for name, value in values.items()})
 
 
 frame.show(main, controls)

@@ -253,6 +253,26 @@ def test_a_folder_of_images_opens_at_first_sight(tmp_path: Path, monkeypatch: py
     assert any("image" in one.label for one in app.expander)
 
 
+def test_an_open_part_follows_the_sentence_or_closes() -> None:
+    """Its numbers are never those of the sentence before."""
+    app = visit("model", start="1", layer="3", head="1", i="10", j="2", step="softmax")
+    app.text_area(key="view:text").set_value("The animal didn't cross the street because it was too wide.").run()
+    assert (app.query_params["i"], app.query_params["j"], app.query_params["step"]) == ("10", "2", "softmax")
+    trace = encoder.load("minilm", device="cpu").trace("The animal didn't cross the street because it was too wide.")
+    weight = float(trace.attention(3, 1)[10, 2])
+    assert any(three_digits(weight) in one.value for one in app.markdown)
+    app.text_area(key="view:text").set_value("A cat sat.").run()
+    assert not {"i", "j", "step"} & set(app.query_params)
+    assert_well(app)
+
+
+def test_the_first_example_answers_its_question_again() -> None:
+    app = visit("model")
+    for one in ("One word, two meanings", "What does “it” refer to?"):
+        app.pills(key="model-example").set_value(one).run()
+    assert any("**it** attends to" in one.value for one in app.markdown)
+
+
 def test_one_word_with_two_meanings_is_shown_side_by_side_with_its_cosine() -> None:
     app = visit("model")
     app.pills(key="model-example").set_value("One word, two meanings").run()
