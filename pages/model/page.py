@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -145,7 +146,8 @@ def another_text() -> None:
 def _has_selected() -> bool:
     """Whether the sentence that is asked for has the selected tokens of the last run at their places."""
     with suppress(EncoderError):  # said where the model is loaded
-        labels = cache.trace(Run(model_spec(), typed_text())).labels
+        text = replace(typed_text(), text=state.newest(ViewParams.text))
+        labels = cache.trace(Run(model_spec(), text)).labels
         return all(
             place < len(labels) and labels[place] == label for place, label in st.session_state.get(_SELECTED, ())
         )
