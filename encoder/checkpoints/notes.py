@@ -30,6 +30,17 @@ def note_on_dtype(fields: dict[str, Any], files: WeightFiles, dtype: torch.dtype
     )
 
 
+def note_on_streams(encoder: Encoder) -> tuple[str, ...]:
+    """A sentence where the model has a second residual stream: which of the two is shown and edited."""
+    if encoder.config.beside is None:
+        return ()
+    return (
+        "This model has a second residual stream, of boxes, and both use the same attention weights. All other values, "
+        "and what heads and sublayers add, are of the text’s stream, and edits change only this one. A change of the "
+        "norm placement moves the norms of both.",
+    )
+
+
 def notes_on_pairs(folder: Path, encoder: Encoder, head: Classifier | None) -> tuple[str, ...]:
     """Sentences for a cross-encoder whose pairs sentence-transformers changes before it reads them.
 

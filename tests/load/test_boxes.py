@@ -34,11 +34,13 @@ from tests.load.every_family import boxes_of as drawn
 PAGE = example()
 
 
-@pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, encoder.TextEncoder, Path]:
+@pytest.fixture(scope="module", params=["LayoutLMv3", "Lilt"])
+def pair(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Any, Any, encoder.TextEncoder, Path]:
     """transformers' model and tokenizer, ours, and its folder."""
-    folder = tmp_path_factory.mktemp("layoutlmv3")
-    theirs = boxes.write(folder)
+    folder = tmp_path_factory.mktemp("page")
+    theirs = boxes.write(folder, request.param)
     return *theirs, encoder.load(folder, device="cpu"), folder
 
 
