@@ -35,9 +35,8 @@ def note_on_streams(encoder: Encoder) -> tuple[str, ...]:
     if encoder.config.beside is None:
         return ()
     return (
-        "This model has a second residual stream, of boxes, and both use the same attention weights. All other values, "
-        "and what heads and sublayers add, are of the text’s stream, and edits change only this one. A change of the "
-        "norm placement moves the norms of both.",
+        "A second residual stream, of boxes, uses the same attention weights. All other values and all edits are of the "
+        "text’s stream; another norm placement applies to both.",
     )
 
 
