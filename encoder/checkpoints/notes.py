@@ -35,8 +35,8 @@ def note_on_streams(encoder: Encoder) -> tuple[str, ...]:
     if encoder.config.beside is None:
         return ()
     return (
-        "A second residual stream, of boxes, uses the same attention weights. All other values and all edits are of the "
-        "text’s stream; another norm placement applies to both.",
+        "A second residual stream, of boxes, uses the same attention weights. All other values and all edits are of "
+        "the text’s stream; another norm placement applies to both.",
     )
 
 

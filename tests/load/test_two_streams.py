@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
 import encoder
 from encoder import EncoderConfig, explain
@@ -15,6 +17,7 @@ from encoder.corpus.batch import measure_batch
 from encoder.corpus.plan import MEASURES
 from encoder.edits import AblateHead, SetScore, SetWeight, Zero
 from encoder.errors import ConfigError, EncoderError
+from encoder.explain.cost import cost, crossover
 from encoder.measure.head_measures import head_measures
 from encoder.model.boxes import Boxes
 from encoder.scores.sides import text_side
@@ -79,6 +82,18 @@ def test_the_model_says_which_stream_is_shown(tmp_path: Path):
     assert sum("second residual stream" in note for note in model.notes) == 1
     with pytest.raises(EncoderError, match=r"embedding\.places"):
         model.trace("w5", edits=[Zero("embedding.places")])
+
+
+def test_the_cost_has_both_streams(model: encoder.TextEncoder):
+    crossing = crossover(model.config).n_tokens
+    at_length = cost(model.config, round(crossing), 0)
+    assert at_length.products(1) == pytest.approx(at_length.products(2), rel=0.5 / crossing)
+    ids = torch.tensor([ids_of(50, 0)])
+    with FlopCounterMode(display=False) as counter, torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+        model.encoder(ids, places=torch.tensor([boxes_of(50)]))
+    found = cost(model.config, 50, 0)
+    products = model.config.n_layers * (found.products(1) + found.products(2))
+    assert counter.get_total_flops() == products + 2 * 50 * 96 * 24  # the boxes' projection; no pooler ran
 
 
 @pytest.mark.parametrize(
