@@ -23,8 +23,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from encoder.errors import EncoderError
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Bools, Floats
-from encoder.model.boxes import Boxes
-from encoder.model.config import EncoderConfig
 from encoder.trace.trace import Trace
 
 P = ParamSpec("P")
@@ -147,7 +145,7 @@ class Recomputation:
         self.boxes = None if trace.places is None else np.asarray(trace.places.tolist())  # [T, 4]
         self._parameters = trace.encoder.state_dict()
         self._kept: dict[tuple[Any, ...], Any] = {}
-        self.beside = None if self.config.beside is None else BesideRecomputation(self, self.config.beside)
+        self.beside = None if self.config.beside is None else BesideRecomputation(self)
 
     @property
     def nbytes(self) -> int:
@@ -232,9 +230,9 @@ class Recomputation:
         """[T, E], or None where the model knows no places on a page."""
         if self.config.places is None or self.config.beside is not None:
             return None
-        return self.box_vectors("embedding.places", self.config.places)
+        return self.box_vectors("embedding.places", bool(self.config.places.joined))
 
-    def box_vectors(self, at: str, shape: Boxes) -> Floats:
+    def box_vectors(self, at: str, joined: bool) -> Floats:
         """[T, E]: the vectors of the boxes from the tables at that place, joined or added."""
         boxes = np.zeros((self.n_tokens, 4), dtype=np.int64) if self.boxes is None else self.boxes
         left, upper, right, lower = boxes.T
@@ -243,7 +241,7 @@ class Recomputation:
             [self.weight(f"{at}.{name}.weight", list(row)) for row in some] for name, some in rows.items()
         )
         parts = (x[0], y[0], x[1], y[1], *height, *width)
-        found: Floats = np.concatenate(parts, axis=-1) if shape.joined else np.sum(parts, axis=0)
+        found: Floats = np.concatenate(parts, axis=-1) if joined else np.sum(parts, axis=0)
         return found
 
     @_once
@@ -387,7 +385,7 @@ class Recomputation:
         if bias is not None and of_page is not None:
             bias = bias + of_page[head]
         if self.beside is not None:
-            bias = self.beside.products(layer)[head][..., rows, :]
+            bias = self.beside.products(layer, head, rows)
         scale = config.score_scale if scaled else 1.0
         causal = config.causal if causal is None else causal
         allowed = arithmetic.allowed(self.mask, rows, causal, config.window_of_layer(layer))
@@ -495,8 +493,8 @@ class Recomputation:
 class BesideRecomputation:
     """The stream of boxes next to that of the text, whose attention weights it shares."""
 
-    def __init__(self, text: Recomputation, config: EncoderConfig) -> None:
-        self.text, self.config = text, config
+    def __init__(self, text: Recomputation) -> None:
+        self.text, self.config = text, text.config
         self._streams: list[Floats] = []
 
     def stream(self, layer: int) -> Floats:
@@ -505,14 +503,13 @@ class BesideRecomputation:
             self._streams.append(self._after(len(self._streams) - 1) if self._streams else self._embedding())
         return self._streams[layer]
 
-    def products(self, layer: int) -> Floats:
-        """[H, T, T]: the scores of the boxes."""
-        q, k = self._heads(layer, "q"), self._heads(layer, "k")
-        return arithmetic.scores(q, k, self.config.score_scale)
+    def products(self, layer: int, head: int | slice, rows: NDArray[np.integer]) -> Floats:
+        """[Ti, T], or [h, Ti, T] for a slice of heads: the scores of the boxes."""
+        q, k = self._heads(layer, "q")[head][..., rows, :], self._heads(layer, "k")[head]
+        return arithmetic.scores(q, k, q.shape[-1] ** -0.5)
 
     def _embedding(self) -> Floats:
-        assert self.text.config.places is not None, "a stream of boxes has boxes"
-        x = self.text.apply(self.text.box_vectors(f"{BESIDE}.boxes", self.text.config.places), f"{BESIDE}.projection")
+        x = self.text.apply(self.text.box_vectors(f"{BESIDE}.boxes", joined=True), f"{BESIDE}.projection")
         x = x + self.text.weight(f"{BESIDE}.positions.table.weight", self.text.position_indices().tolist())
         return self.text.norm(x, f"{BESIDE}.norm") if self.config.embedding_norm else x
 

@@ -79,7 +79,9 @@ def test_an_atlas_and_a_score_use_the_weights_of_both(model: encoder.TextEncoder
 def test_the_model_says_which_stream_is_shown(tmp_path: Path):
     case = ALL["lilt"]
     model = encoder.load(every_family.write(case, case.make(), tmp_path / "model"), device="cpu")
-    assert sum("second residual stream" in note for note in model.notes) == 1
+    saved = encoder.load(encoder.save(model, tmp_path / "saved"), device="cpu")
+    for one in (model, saved):
+        assert sum("second residual stream" in note for note in one.notes) == 1
     with pytest.raises(EncoderError, match=r"embedding\.places"):
         model.trace("w5", edits=[Zero("embedding.places")])
 
