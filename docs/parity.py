@@ -289,6 +289,7 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         "norm of q and k": config.qk_norm == "full",
         "windows": any(windows) if isinstance(windows, tuple) else windows is not None,
         "boxes on a page": config.places is not None,
+        "stream of boxes": config.beside is not None,
         "bias by distance on a page": config.places is not None and config.places.buckets > 0,
         "bias by rows and columns": config.relative_grid,
         "bias by distance": config.table_rows > 0 and not config.relative_grid,

@@ -78,9 +78,9 @@ def _start(edit: Edit, config: EncoderConfig) -> int:
 def _run(encoder: Encoder, plain: Trace, variants: list[Variant], starts: list[int]) -> Tensor:
     """Outputs [n, T, D] of variants that are sorted by their first layers."""
     n_layers, n_tokens = encoder.config.n_layers, plain.n_tokens
-    stream = plain.streams
+    stream, width = plain.whole_streams, encoder.config.d_model
     contexts = encoder.attention_contexts(stream[0].unsqueeze(0), None, plain.memory, places=plain.places)
-    visitor = RowVisitor(contexts, variants)
+    visitor = RowVisitor(contexts, variants, encoder.config)
     x = stream[0].new_empty(0, *stream[0].shape)
     with explain_out_of_memory(encoder.device, len(variants) * n_tokens), visiting(visitor):
         for layer in range(starts[0], n_layers + 1):
@@ -88,7 +88,10 @@ def _run(encoder: Encoder, plain: Trace, variants: list[Variant], starts: list[i
             if n_new:
                 new = stream[layer].expand(n_new, -1, -1)
                 point, of_layer = ("embedding", None) if layer == 0 else (encoder.config.after_layer, layer - 1)
-                x = torch.cat((x, visitor.changed(point, of_layer, new, offset=len(x))))
+                changed = visitor.changed(point, of_layer, new[..., :width], offset=len(x))
+                if changed.shape != new.shape:  # a stream of boxes follows that of the text
+                    changed = torch.cat((changed, new[..., width:]), dim=-1)
+                x = torch.cat((x, changed))
             if layer < n_layers:
                 x = encoder.block(layer)(x, contexts[layer])
         return encoder.finish(x)
@@ -105,8 +108,11 @@ def _edited_rows(variants: Sequence[Variant], n_layers: int) -> Rows:
 class RowVisitor:
     """Edits each row of a batch by its own edits. contexts: of every layer; variants: the edits of each row."""
 
-    def __init__(self, contexts: Sequence[AttentionContext], variants: Sequence[Variant]) -> None:
+    def __init__(
+        self, contexts: Sequence[AttentionContext], variants: Sequence[Variant], config: EncoderConfig
+    ) -> None:
         self._contexts, self._variants = contexts, variants
+        self._beside_scale = None if config.beside is None else config.beside.score_scale
         self._rows = _edited_rows(variants, len(contexts))
         self._qkv: dict[str, Tensor] = {}
 
@@ -122,7 +128,7 @@ class RowVisitor:
         if explicit and layer is not None and which == "z":
             value = self._attention(layer, value, before)
         value = self.changed(name, layer, value)
-        if explicit and which in ("q", "k", "v", "gate", "bias_gate"):
+        if explicit and which in ("q", "k", "v", "gate", "bias_gate", "beside.q", "beside.k"):
             self._qkv[which] = value
         return value
 
@@ -151,6 +157,9 @@ class RowVisitor:
             q, k, v = (self._qkv[name][row : row + 1] for name in "qkv")
             factor = self._qkv.get("bias_gate")
             gated = context if factor is None else replace(context, bias_gate=factor[row : row + 1])
+            if self._beside_scale is not None:
+                of_boxes = [self._qkv[f"beside.{name}"][row : row + 1] for name in "qk"]
+                gated = gated.with_beside(of_boxes[0], of_boxes[1], self._beside_scale)
             scores = gated.scores(q[:, :, queries], k, queries)
             scores = apply_edits(edits, before + "scores", layer, scores, heads, tokens)
             pattern = apply_edits(edits, before + "pattern", layer, context.pattern(scores), heads, tokens)

@@ -19,7 +19,7 @@ from encoder.checkpoints.lora import has_adapter, refuse_alone, with_adapter
 from encoder.checkpoints.maps import load_maps
 from encoder.checkpoints.native import is_native
 from encoder.checkpoints.native_read import load_native
-from encoder.checkpoints.notes import notes_on_pairs
+from encoder.checkpoints.notes import note_on_streams, notes_on_pairs
 from encoder.checkpoints.pages import load_pages
 from encoder.checkpoints.sentence import TEXT, TOKEN, EmbeddingSteps, read_steps
 from encoder.checkpoints.sentence_settings import TransformerSettings
@@ -184,6 +184,7 @@ def _load_steps(
             *splits.notes,
             *note_on_padding(splits, read.encoder),
             *notes_on_pairs(steps.folder, read.encoder, read.classifier),
+            *note_on_streams(read.encoder),
         ),
     )
     return with_writer(found, steps.folder, fields, read, lambda: found.tokenizer)

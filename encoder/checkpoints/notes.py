@@ -30,6 +30,16 @@ def note_on_dtype(fields: dict[str, Any], files: WeightFiles, dtype: torch.dtype
     )
 
 
+def note_on_streams(encoder: Encoder) -> tuple[str, ...]:
+    """A sentence where the model has a second residual stream: which of the two is shown and edited."""
+    if encoder.config.beside is None:
+        return ()
+    return (
+        "A second residual stream, of boxes, uses the same attention weights. All other values and all edits are of "
+        "the text’s stream; another norm placement applies to both.",
+    )
+
+
 def notes_on_pairs(folder: Path, encoder: Encoder, head: Classifier | None) -> tuple[str, ...]:
     """Sentences for a cross-encoder whose pairs sentence-transformers changes before it reads them.
 

@@ -25,7 +25,7 @@ _CLASSES = {
     "Qwen2Tokenizer": "qwen2 qwen3 qwen3_moe",
     "RemBertTokenizer": "rembert",
     "RoFormerTokenizer": "roformer",
-    "RobertaTokenizer": "bart data2vec-text longformer roberta roberta-prelayernorm",
+    "RobertaTokenizer": "bart data2vec-text lilt longformer roberta roberta-prelayernorm",
     "Siglip2Tokenizer": "siglip2",
     "SplinterTokenizer": "splinter",
     "T5Tokenizer": "mt5 t5",

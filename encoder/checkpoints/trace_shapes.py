@@ -20,6 +20,8 @@ from encoder.trace.capture import ON_REQUEST
 
 #: Values that the forward pass also records.
 MORE_POINTS = ("entering", "gate", "cross.gate", "bias_gate", "positions")
+#: Of a stream of boxes.
+BESIDE_POINTS = ("embedding.beside", "beside.q", "beside.k", "beside.out")
 #: Of the embedding: their width may be another than D.
 NARROW = (
     "embedding.tokens", "embedding.segments", "embedding.position", "embedding.places", "embedding_norm.input",
@@ -91,14 +93,15 @@ def _check_values(values: Shapes, config: EncoderConfig, n_tokens: int, n_memory
             raise _wrong(name, f"layer {layer} of {config.n_layers}")
         if not _fits(point, shape, config, n_tokens, n_memory):
             raise _wrong(name, shape)
-        if layer is not None and point in LAYER_POINTS and point not in ON_REQUEST:
+        if layer is not None and point in LAYER_POINTS + BESIDE_POINTS and point not in ON_REQUEST:
             layers.setdefault(layer, set()).add(point)
     needed = {"q", "k", "v"} | ({"cross.q", "cross.k", "cross.v"} if n_memory is not None else set())
+    needed |= {"beside.q", "beside.k", "beside.out"} if config.beside is not None else set()
     for layer in range(config.n_layers):
         missing = (needed | layers.get(0, set())) - layers.get(layer, set())
         if missing:
             raise LoadError(f"This trace has no {sorted(missing)[0]} of layer {layer}: save it again.")
-    for name in ("embedding", "output"):
+    for name in ("embedding", "output", *(["embedding.beside"] if config.beside is not None else [])):
         if name not in values:
             raise LoadError(f"This trace has no {name}: save it again.")
 
@@ -128,6 +131,11 @@ def _fits(point: str, shape: tuple[int, ...], config: EncoderConfig, n_tokens: i
         return len(shape) == 2 and shape[0] == n_keys
     if point in LAYER_POINTS or point in OTHER_POINTS:
         return shape == (n_rows, config.d_model)
+    if point in BESIDE_POINTS:
+        apart = config.beside
+        of_heads = apart is not None and shape == (config.n_heads, n_tokens, apart.d_head)
+        whole = apart is not None and shape == (n_tokens, apart.d_model)
+        return of_heads if point[-2:] in (".q", ".k") else whole
     return point in MORE_POINTS and n_tokens in shape
 
 

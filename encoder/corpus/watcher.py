@@ -52,6 +52,7 @@ class Watcher:
         device = model.device
         self._contexts = model.encoder.attention_contexts(torch.empty(1, groups.n_tokens, device=device), None)
         self._q = self._stream = self._before = torch.empty(0)
+        self._beside: dict[str, Tensor] = {}
         n_maps = groups.n_texts * self._config.n_heads
         self._rows = row_chunks(n_maps, groups.n_tokens, range(groups.n_tokens))
         most_rows = self._rows[0].stop
@@ -72,6 +73,8 @@ class Watcher:
         """Measure the value of one hook point; nothing is changed."""
         if name == "q":
             self._q = value
+        elif name in ("beside.q", "beside.k"):  # before q and k
+            self._beside[name] = value
         elif name == "k":
             assert layer is not None
             self._heads(layer, self._q, value)
@@ -113,7 +116,10 @@ class Watcher:
     def _heads(self, layer: int, q: Tensor, k: Tensor) -> None:
         """q, k [B, H, T, K]: the attention of all heads of a layer, chunk by chunk."""
         n_texts, n_heads, n_tokens, _ = q.shape
-        context = self._contexts[layer]
+        context, apart = self._contexts[layer], self._config.beside
+        if apart is not None:
+            of_boxes = [self._beside[f"beside.{name}"].float() for name in "qk"]
+            context = context.with_beside(of_boxes[0], of_boxes[1], apart.score_scale)
         k = k.float().contiguous()
         of_rows = RowSums((n_texts, n_heads), n_tokens, n_tokens, q.device)
         received = torch.zeros(n_texts, n_heads, n_tokens, device=q.device)

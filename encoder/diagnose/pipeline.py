@@ -132,7 +132,7 @@ class EncoderFront:
             if self.layer in (None, self.config.n_layers):
                 return encoder(inputs, mask, segments)
             output = encoder.before_layer(self.layer, encoder.embedding(inputs, mask, segments), mask)
-            return encoder.finish(output) if self.normed else output
+            return encoder.finish(output) if self.normed else output[..., : self.config.d_model]
 
 
 @dataclass(frozen=True, eq=False)

@@ -218,7 +218,7 @@ def width(config: EncoderConfig, point: str, layer: int | None, n_tokens: int, n
         "final_norm.input": not config.final_norm,
         "embedding_norm.input": not config.embedding_norm,
         "embedding.segments": not config.n_segments,
-        "embedding.places": config.places is None,
+        "embedding.places": config.places is None or config.beside is not None,
         "embedding.position": config.position not in ("learned", "sinusoidal", "convolutional"),
     }
     if missing.get(point):

@@ -137,7 +137,7 @@ class TextEncoder(NamedEncoder):
         if boxes is None:
             return None
         if self.config.places is None:
-            raise TextError(f"{self.name} knows no places on a page: leave the boxes out, or open a LayoutLM.")
+            raise TextError(f"{self.name} knows no places on a page: leave the boxes out, or open a LayoutLM or LiLT.")
         if pair:
             raise TextError("Boxes belong to one text: leave the second text out, or the boxes.")
         return words_of(text, boxes, self.config.places.largest)
@@ -190,8 +190,8 @@ class TextEncoder(NamedEncoder):
 
         A text longer than the model accepts is cut; `trace.source.n_full` says how long it was. pad_to: the number of
         tokens of the longest text in its batch; `trace.mask` marks the padding, `trace.unpadded` leaves it out.
-        boxes: of each word between blanks its left, upper, right and lower edge on the page, from 0 to 1000 (LayoutLM);
-        without them all are 0.
+        boxes: of each word between blanks its left, upper, right and lower edge on the page, from 0 to 1000 (LayoutLM,
+        LiLT); without them all are 0.
         `edits` change the forward pass (encoder.edits); `request` records more hook points (capture.ON_REQUEST).
         target, begin, decoder_edits: with a target, `trace.decoder` is the decoder's pass over it (`decode`).
         Raises TextError for a length that cannot be padded to, EncoderError for edits or a request that do not fit, and

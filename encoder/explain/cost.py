@@ -7,7 +7,7 @@ Shapes: n tokens, L layers, H heads, D d_model, K width of a head, F width of th
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from encoder.model.config import EncoderConfig
 
@@ -143,7 +143,7 @@ def layer_parts(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> tu
             *from_sines,
             part("distances", "Products with keys of distances", Term(4, (n, n, inner)), Term(1, (h, n, n))),
         )
-    return (
+    own = (
         part("qkv", "Queries, keys, values", *qkv_terms(config, n, d, inner)),
         part("scores", "Scores q·k", Term(2, (n, n, inner)), Term(1, (h, n, n))),
         *distances,
@@ -161,6 +161,19 @@ def layer_parts(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> tu
             False,
         ),
     )
+    if config.beside is None:
+        return own
+    of_boxes = layer_parts(config.beside, n_tokens, bytes_each)  # with the softmax of the text's stream
+    return own + tuple(
+        replace(one, title=f"{one.title}, boxes", work=_primed(one.work), memory=_primed(one.memory))
+        for one in of_boxes
+        if one.key != "softmax"
+    )
+
+
+def _primed(term: Term) -> Term:
+    """The same with the widths of the stream of boxes: D', HK', F'."""
+    return replace(term, factors=tuple((name if name in "nH" else f"{name}'", count) for name, count in term.factors))
 
 
 def qkv_terms(config: EncoderConfig, n: Symbol, d: Symbol, inner: Symbol) -> tuple[Term, Term]:
@@ -191,6 +204,8 @@ def cost(config: EncoderConfig, n_tokens: int, n_parameters: int, bytes_each: in
         around += 2 * n_tokens * config.embedding_width * group * config.position_kernel * convolutions
     if config.pooler:
         around += 2 * config.d_model**2
+    if config.beside is not None:
+        around += 2 * n_tokens * config.embedding_width * config.beside.d_model
     return Cost(
         n_tokens=n_tokens,
         n_layers=config.n_layers,
@@ -212,12 +227,25 @@ class Crossover:
 
 
 def crossover(config: EncoderConfig) -> Crossover:
-    """4 n^2 HK = 4 n D (H + G) K + 4 n D F (6 with a gate): 6 D for G = H, HK = D and F = 4 D."""
+    """4 n^2 HK = 4 n D (H + G) K + 4 n D F (6 with a gate): 6 D for G = H, HK = D and F = 4 D.
+
+    With a stream of boxes whose widths are r times smaller, the left side x (1 + 1/r), the right x (1 + 1/r^2).
+    """
     d, f, h, g, k = config.d_model, config.used_ffn, config.n_heads, config.n_kv_heads, config.d_head
     ffn = 6 if config.gated else 4
     projections, ffn_share = d * (h + g) / h, ffn / 4 * d * f / (h * k)
     n = projections + ffn_share
     gate = "" if ffn == 4 else r"1.5\, "
+    if config.places is not None and (r := config.places.shrink):
+        factor, symbol = (1 + r**-2) / (1 + 1 / r), r"\frac{1 + r^{-2}}{1 + r^{-1}}"
+        return Crossover(
+            n * factor,
+            rf"\begin{{gathered}} 4\,n^2 H K\,(1 {{+}} r^{{-1}}) = (4\,n\,D (H {{+}} G) K + {ffn}\,n\,D F)\,"
+            rf"(1 {{+}} r^{{-2}}) \\[6pt] \Longleftrightarrow\; n = (D (H {{+}} G) / H + {gate} D F / (H K))\,{symbol} "
+            rf"\end{{gathered}}",
+            rf"n = ({_grouped(round(projections))} + {_grouped(round(ffn_share))}) \cdot "
+            rf"\frac{{1 + {r}^{{-2}}}}{{1 + {r}^{{-1}}}} = {_grouped(round(n * factor))}",
+        )
     return Crossover(
         n,
         rf"\begin{{gathered}} 4\,n^2 H K = 4\,n\,D (H {{+}} G) K + {ffn}\,n\,D F \\[6pt] \Longleftrightarrow\; "

@@ -28,6 +28,8 @@ from encoder.trace.trace import Trace
 P = ParamSpec("P")
 R = TypeVar("R")
 
+#: The stream of boxes before the first layer, among the weights.
+BESIDE = "embedding.beside"
 #: The largest difference that counts as equal, relative to the largest number of the vector.
 TOLERANCE = {"torch.float32": 1e-4, "torch.float16": 2e-2, "torch.bfloat16": 1e-1}
 
@@ -146,6 +148,7 @@ class Recomputation:
         self.boxes = None if trace.places is None else np.asarray(trace.places.tolist())  # [T, 4]
         self._parameters = trace.encoder.state_dict()
         self._kept: dict[tuple[Any, ...], Any] = {}
+        self.beside = None if self.config.beside is None else BesideRecomputation(self)
 
     @property
     def nbytes(self) -> int:
@@ -212,26 +215,36 @@ class Recomputation:
             return arithmetic.sinusoidal(np.arange(self.n_tokens), config.embedding_width).astype(self.dtype)
         if config.position not in ("learned", "sinusoidal"):
             return None
-        rows = np.arange(self.n_tokens) + config.position_offset
-        if config.pad_position is not None:  # padding, added or typed, gets no position of its own
-            real = self.mask & (self.ids != config.pad_id)
-            rows = np.where(real, np.cumsum(real) - 1 + config.position_offset, config.pad_position)
+        rows = self.position_indices()
         if config.sine_halves:
             return arithmetic.sine_halves(rows, config.embedding_width).astype(self.dtype)
         return self.weight("embedding.positions.table.weight", rows.tolist())
 
+    def position_indices(self) -> NDArray[np.integer]:
+        """[T]: the row of each token in a table of positions."""
+        config = self.config
+        rows = np.arange(self.n_tokens) + config.position_offset
+        if config.pad_position is not None:  # padding, added or typed, gets no position of its own
+            real = self.mask & (self.ids != config.pad_id)
+            rows = np.where(real, np.cumsum(real) - 1 + config.position_offset, config.pad_position)
+        return rows
+
     def box_rows(self) -> Floats | None:
         """[T, E], or None where the model knows no places on a page."""
-        if self.config.places is None:
+        if self.config.places is None or self.config.beside is not None:
             return None
+        return self.box_vectors("embedding.places", bool(self.config.places.joined))
+
+    def box_vectors(self, at: str, joined: bool) -> Floats:
+        """[T, E]: the vectors of the boxes from the tables at that place, joined or added."""
         boxes = np.zeros((self.n_tokens, 4), dtype=np.int64) if self.boxes is None else self.boxes
         left, upper, right, lower = boxes.T
         rows = {"x": (left, right), "y": (upper, lower), "height": (lower - upper,), "width": (right - left,)}
         x, y, height, width = (
-            [self.weight(f"embedding.places.{name}.weight", list(row)) for row in some] for name, some in rows.items()
+            [self.weight(f"{at}.{name}.weight", list(row)) for row in some] for name, some in rows.items()
         )
         parts = (x[0], y[0], x[1], y[1], *height, *width)
-        found: Floats = np.concatenate(parts, axis=-1) if self.config.places.joined else np.sum(parts, axis=0)
+        found: Floats = np.concatenate(parts, axis=-1) if joined else np.sum(parts, axis=0)
         return found
 
     @_once
@@ -388,6 +401,8 @@ class Recomputation:
         of_page = self._bias_on_page(rows)
         if bias is not None and of_page is not None:
             bias = bias + of_page[head]
+        if self.beside is not None:
+            bias = self.beside.products(layer, head, rows)
         scale = config.score_scale if scaled else 1.0
         causal = config.causal if causal is None else causal
         allowed = arithmetic.allowed(self.mask, rows, causal, config.window_of_layer(layer))
@@ -531,9 +546,56 @@ class Recomputation:
         for layer in range(self.config.n_layers):
             for part in self.config.sublayers:
                 x = self.after(layer, part)
+                if self.beside is not None:
+                    self.beside.stream(layer + (part == self.config.sublayers[-1]))  # while the weights are known
                 self._kept = {key: value for key, value in self._kept.items() if value is x}
                 yield f"layers.{layer}.after_{part}", x
         yield "output", self.output()
+
+
+class BesideRecomputation:
+    """The stream of boxes next to that of the text, whose attention weights it shares."""
+
+    def __init__(self, text: Recomputation) -> None:
+        self.text, self.config = text, text.config
+        self._streams: list[Floats] = []
+
+    def stream(self, layer: int) -> Floats:
+        """[T, D']: the vectors of the boxes that enter a layer."""
+        while len(self._streams) <= layer:
+            self._streams.append(self._after(len(self._streams) - 1) if self._streams else self._embedding())
+        return self._streams[layer]
+
+    def products(self, layer: int, head: int | slice, rows: NDArray[np.integer]) -> Floats:
+        """[Ti, T], or [h, Ti, T] for a slice of heads: the scores of the boxes."""
+        q, k = self._heads(layer, "q")[head][..., rows, :], self._heads(layer, "k")[head]
+        return arithmetic.scores(q, k, q.shape[-1] ** -0.5)
+
+    def _embedding(self) -> Floats:
+        x = self.text.apply(self.text.box_vectors(f"{BESIDE}.boxes", joined=True), f"{BESIDE}.projection")
+        x = x + self.text.weight(f"{BESIDE}.positions.table.weight", self.text.position_indices().tolist())
+        return self.text.norm(x, f"{BESIDE}.norm") if self.config.embedding_norm else x
+
+    def _name(self, layer: int) -> str:
+        return f"{self.text._layer(layer)}.beside.block"
+
+    def _norm(self, layer: int, part: str, x: Floats, placement: str) -> Floats:
+        has = self.text.norm_name(layer, part) is not None and self.config.norm_placement == placement
+        return self.text.norm(x, f"{self._name(layer)}.{part}_norm") if has else x
+
+    def _heads(self, layer: int, which: str) -> Floats:
+        x = self._norm(layer, "attention", self.stream(layer), "pre")
+        return arithmetic.split_heads(
+            self.text.apply(x, f"{self._name(layer)}.attention.w_{which}"), self.config.n_heads
+        )
+
+    def _after(self, layer: int) -> Floats:
+        z = self.text.attention(layer, slice(None)) @ self._heads(layer, "v")
+        out = self.text.apply(arithmetic.join_heads(z), f"{self._name(layer)}.attention.w_o")
+        x = self._norm(layer, "attention", self.stream(layer) + out, "post")
+        hidden = self.text.apply(self._norm(layer, "ffn", x, "pre"), f"{self._name(layer)}.ffn.w_in")
+        out = self.text.apply(arithmetic.ACTIVATIONS[self.config.activation](hidden), f"{self._name(layer)}.ffn.w_out")
+        return self._norm(layer, "ffn", x + out, "post")
 
 
 # --- the whole pass next to the model's ------------------------------------------------------------------------------

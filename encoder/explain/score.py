@@ -168,7 +168,7 @@ def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
         row=row.scores[0],
         allowed=row.allowed[0],
         weights=row.weights[0],
-        bias_by="" if bias is None else "j - i" if context.boxes is None else "i,j",
+        bias_by="" if bias is None else "j - i" if context.boxes is None and context.beside is None else "i,j",
     )
 
 

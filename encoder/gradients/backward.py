@@ -107,7 +107,8 @@ def gradients(model: NamedEncoder, given: Text, outcome: Outcome | str) -> Gradi
         if memory is not None:
             memory = Memory(memory.vectors.detach().clone().requires_grad_(), memory.mask)
         last = encoder.config.n_layers
-        output = encoder.before_layer(last, start.unsqueeze(0), memory=memory, places=trace.places)
+        x = torch.cat((start, trace.whole_streams[0][:, start.shape[1] :]), dim=-1)  # a stream of boxes as it is
+        output = encoder.before_layer(last, x.unsqueeze(0), memory=memory, places=trace.places)
         value = measure(output)[0]
         recorded = {name: one for name, one in recorder.values.items() if one.requires_grad}
         found = torch.autograd.grad(value, [start, *recorded.values()], allow_unused=True)

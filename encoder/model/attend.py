@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from encoder.model.biases import alibi, alibi_slopes, biases, grid_rows, relative_bias
-from encoder.model.boxes import BoxBias, BoxTables
+from encoder.model.boxes import Beside, BoxBias, BoxTables
 from encoder.model.config import EncoderConfig
 from encoder.model.distances import DistanceTerms, ScoreTerms
 from encoder.model.rotary import grid_angles, rotary_angles, rotate
@@ -90,6 +90,8 @@ class AttentionContext:
     added: Tensor | None = None
     #: The bias by where the words are on the page, or None.
     boxes: BoxBias | None = None
+    #: The stream of boxes, whose scores are added to those of the text, or None.
+    beside: Beside | None = None
 
     # --- what depends on the tokens only ------------------------------------------------------------------------------
 
@@ -101,7 +103,8 @@ class AttentionContext:
     @property
     def biased(self) -> bool:
         """Whether a number for each pair of positions is added to the scores."""
-        return self.bias_table is not None or self.slopes is not None or self.boxes is not None
+        tables = (self.bias_table, self.slopes, self.boxes, self.beside)
+        return any(one is not None for one in tables)
 
     @property
     def unmasked(self) -> bool:
@@ -116,15 +119,17 @@ class AttentionContext:
     def same_scores(self, other: AttentionContext) -> bool:
         """Whether another layer of this run has the same scores for the same q and k."""
         same = self.bias_table is other.bias_table and self.terms is other.terms and self.sinks is other.sinks
-        return same and self.window == other.window and self.bias_gate is other.bias_gate
+        same = same and self.window == other.window and self.bias_gate is other.bias_gate
+        return same and self.beside is other.beside
 
     def bias(self, rows: slice = EVERY, keys: slice = EVERY, heads: slice = EVERY) -> Tensor | None:
         """[h, Ti, Tj], with a gate or boxes [B, h, Ti, Tj], added to the scores, or None."""
         found = self._bias_by_order(rows, keys, heads)
-        if self.boxes is None:
-            return found
-        of_page = self.boxes.of(rows, keys, heads)
-        return of_page if found is None else found + of_page
+        for page in (self.boxes, self.beside):
+            if page is not None:
+                of_page = page.of(rows, keys, heads)
+                found = of_page if found is None else found + of_page
+        return found
 
     def _bias_by_order(self, rows: slice, keys: slice, heads: slice) -> Tensor | None:
         """`bias` for the order of the tokens."""
@@ -232,8 +237,22 @@ class AttentionContext:
         """
         return pattern(scores, out) if self.sinks is None else pattern_with_sinks(scores, self.sinks[heads], out)
 
+    def with_beside(self, q: Tensor, k: Tensor, scale: float) -> AttentionContext:
+        """The same context with the scores of a stream of boxes, from its q and k."""
+        return replace(self, beside=Beside(q, k, None, scale))
+
     def fused(self, q: Tensor, k: Tensor, v: Tensor, dropout: float = 0.0) -> Tensor:
-        """q, k, v [B, H, T, K] -> z [B, H, T, K] by torch's kernel. Its memory grows with T, not with T^2."""
+        """q, k, v [B, H, T, K] -> z [B, H, T, K] by torch's kernel. Its memory grows with T, not with T^2.
+
+        With a stream of boxes, whose q and k are put next to these, one kernel gives the z of both.
+        """
+        if (boxes := self.beside) is not None and boxes.v is not None:
+            width = v.shape[-1]
+            q = torch.cat((q, boxes.q * (boxes.scale / self.scale)), dim=-1)
+            k, v = torch.cat((k, boxes.k), dim=-1), torch.cat((v, boxes.v), dim=-1)
+            z = replace(self, beside=None).fused(q, k, v, dropout)
+            boxes.z.append(z[..., width:])
+            return z[..., :width]
 
         def kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
             return F.scaled_dot_product_attention(q, k, v, mask, dropout, is_causal, scale=self.scale)

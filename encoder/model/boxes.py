@@ -2,14 +2,16 @@
 
 LayoutLM (Xu et al. 2020) adds six vectors to each token's: those of the box's left and right edge, of its upper and
 lower edge, of its height and of its width. LayoutLMv3 (Huang et al. 2022) joins them, and adds two learned numbers to
-each score, by the distance of the left and of the lower edges of the two boxes.
+each score, by the distance of the left and of the lower edges of the two boxes. LiLT (Wang et al. 2022) gives boxes a
+narrower stream of their own: in each layer, both streams use the softmax of the sum of their scores.
 
-Shapes: B batch, H heads, T tokens (queries i, keys j), E width of the tables. A box is left, upper, right, lower.
+Shapes: B batch, H heads, T tokens (queries i, keys j), E width of the tables, K' width of a head of the stream of
+boxes. A box is left, upper, right, lower.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -36,15 +38,20 @@ class Boxes:
     max_distance: int = 256
     #: All four numbers of the box of the special token that ends a text.
     end: int = 0
+    #: By how many times the widths of a stream of their own are smaller than those of the text; 0: boxes are added to
+    #: the tokens' vectors.
+    shrink: int = 0
 
     def __post_init__(self) -> None:
         check_whole("rows", self.rows, 1)
-        for name in ("joined", "buckets"):
+        for name in ("joined", "buckets", "shrink"):
             check_whole(name, getattr(self, name), 0)
         check_whole("max_distance", self.max_distance, 1)
         check_whole("end", self.end, 0, self.largest)
         if self.buckets:  # a quarter of them are exact distances, which end before the largest one
             check_whole("buckets", self.buckets, 4, max(4, 4 * (self.max_distance - 1)))
+        if self.shrink and (self.buckets or not self.joined):
+            raise ConfigError("A stream of boxes has joined vectors and no buckets: set joined, and buckets to 0.")
 
     @property
     def largest(self) -> int:
@@ -79,6 +86,24 @@ class BoxVectors(nn.Module):
         parts = [self.x(left), self.y(upper), self.x(right), self.y(lower)]
         parts += [self.height(lower - upper), self.width(right - left)]
         return torch.cat(parts, dim=-1) if self.joins else sum(parts[1:], parts[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """What the stream of boxes gives a layer's attention. q, k, v: [..., H, T, K'], v None where z is not needed."""
+
+    q: Tensor
+    k: Tensor
+    v: Tensor | None
+    #: Factor of q . k.
+    scale: float
+    #: What the layer's attention leaves here: the z of the boxes, [..., H, T, K'].
+    z: list[Tensor] = field(default_factory=list)
+
+    def of(self, rows: slice, keys: slice, heads: slice) -> Tensor:
+        """[..., h, Ti, Tj]: the scores of the boxes, which are added to those of the text."""
+        q, k = self.q[..., heads, rows, :], self.k[..., heads, keys, :]
+        return (q * self.scale) @ k.transpose(-1, -2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -352,6 +352,8 @@ class EncoderConfig:
             self.places.widths(self.embedding_width)
             if not self.takes_text or self.causal:
                 raise ConfigError("Only an encoder of texts has words at places of a page: leave places out.")
+            if self.places.shrink:
+                self._check_beside(self.places.shrink)
         if self.position == "convolutional":
             self._check_position_kernel()
         self._check_heads()
@@ -363,6 +365,19 @@ class EncoderConfig:
             raise ConfigError(
                 f"layer_groups={self.layer_groups} is out of range: choose 1 to n_layers={self.n_layers}."
             )
+
+    def _check_beside(self, shrink: int) -> None:
+        """A stream of boxes, whose heads share the weights of those of the text."""
+        if any(getattr(self, name) % shrink for name in ("d_model", "d_head", "d_ffn")):
+            raise ConfigError(
+                f"shrink={shrink} does not divide d_model={self.d_model}, d_head={self.d_head} and d_ffn={self.d_ffn}: "
+                "choose a divisor of all three."
+            )
+        plain = (self.position == "learned" and self.qk_norm == "none" and self.n_kv_heads == self.n_heads
+                 and self.embedding_width == self.d_model)  # fmt: skip
+        more = (self.parallel, self.output_norms, self.memory_width, self.adapter, self.experts, self.output_gate)
+        if not plain or any(more) or self.attention_sinks or self.disentangled or self.score_cap is not None:
+            raise ConfigError("A stream of boxes fits plain layers with learned positions only: set shrink to 0.")
 
     def _check_heads(self) -> None:
         """Heads that share keys and values, and what rotates."""
@@ -530,6 +545,14 @@ class EncoderConfig:
         """The factor of q . k in the scores: attention_scale, which a config always has once it is made."""
         assert self.attention_scale is not None
         return float(self.attention_scale)
+
+    @property
+    def beside(self) -> EncoderConfig | None:
+        """The layers of the stream of boxes next to that of the text (LiLT); None: there is none."""
+        if self.places is None or not self.places.shrink:
+            return None
+        widths = {name: getattr(self, name) // self.places.shrink for name in ("d_model", "d_head", "d_ffn")}
+        return self.replace(**widths, places=None)
 
     @property
     def cross(self) -> EncoderConfig:

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from encoder.model.activation import activate
-from encoder.model.boxes import BoxVectors
+from encoder.model.boxes import Boxes, BoxVectors
 from encoder.model.config import EncoderConfig, Patches
-from encoder.model.hooks import HookPoint
+from encoder.model.hooks import HookPoint, visiting
 from encoder.model.layers import LayerNorm
 
 
@@ -280,6 +280,28 @@ def token_module(config: EncoderConfig) -> nn.Module:
     return nn.Embedding(config.vocab_size, config.embedding_width)
 
 
+class BesideEmbedding(nn.Module):
+    """The stream of boxes before the first layer: their joined vectors -> projection to D', + positions -> norm."""
+
+    def __init__(self, boxes: Boxes, config: EncoderConfig, apart: EncoderConfig) -> None:
+        super().__init__()
+        self.boxes = BoxVectors(boxes, config.embedding_width)
+        self.projection = nn.Linear(config.embedding_width, apart.d_model)
+        self.positions = Positions(apart)
+        self.norm = LayerNorm(apart.d_model, apart, "beside.norm") if apart.embedding_norm else None
+        self.dropout = nn.Dropout(apart.dropout)
+        self.hook_out = HookPoint("embedding.beside")
+
+    def forward(self, boxes: Tensor, inputs: Tensor, mask: Tensor | None) -> Tensor:
+        """boxes [B, T, 4] or [1, 1, 4], ids [B, T] -> [B, T, D']."""
+        y = self.projection(self.boxes(boxes)) + self.positions(inputs, mask, inputs.shape[1])
+        y = y.expand(*inputs.shape, -1)
+        with visiting(None):
+            y = y if self.norm is None else self.norm(y)
+        out: Tensor = self.hook_out(self.dropout(y))
+        return out
+
+
 class Embedding(nn.Module):
     """tokens (+ segments) (+ positions) (+ boxes) -> norm -> projection to D where E is not D."""
 
@@ -290,7 +312,9 @@ class Embedding(nn.Module):
         self.scale, self.mask_id, self.merged = config.embedding_scale, config.mask_id, config.merged_steps
         self.segments = nn.Embedding(config.n_segments, width) if config.n_segments else None
         self.positions = Positions(config)
-        self.places = None if config.places is None else BoxVectors(config.places, width)
+        apart = config.beside
+        self.places = None if config.places is None or apart else BoxVectors(config.places, width)
+        self.beside = BesideEmbedding(config.places, config, apart) if config.places and apart else None
         self.norm = LayerNorm(width, config, "embedding_norm") if config.embedding_norm else None
         self.projection = nn.Linear(width, config.d_model) if width != config.d_model else None
         self.dropout = nn.Dropout(config.dropout)
@@ -310,7 +334,8 @@ class Embedding(nn.Module):
     ) -> Tensor:
         """inputs: ids [B, T], pixels [B, C, S, S], sound, or vectors of tokens [B, T, E] -> [B, T, D].
 
-        places [B, T, P]: of the tokens on their page; None: all numbers are 0.
+        places [B, T, P]: of the tokens on their page; None: all numbers are 0. With a stream of boxes, its vectors
+        follow those of the text: [B, T, D + D'].
         """
         steps = x = self.scaled(self.tokens(inputs), inputs, mask)
         if self.merged > 1:
@@ -328,17 +353,17 @@ class Embedding(nn.Module):
             position = self.positions(inputs, mask, x.shape[1], first)
         if position is not None:
             x = x + self.hook_position(position.to(x.dtype))
+        # One vector for all tokens is looked up once.
+        boxes = torch.zeros(1, 1, 4, dtype=torch.long, device=x.device) if places is None else places
         if self.places is not None:
-            # One vector for all tokens is looked up once.
-            found = torch.zeros(1, 1, 4, dtype=torch.long, device=x.device) if places is None else places
-            x = x + self.hook_places(self.places(found).expand_as(x))
+            x = x + self.hook_places(self.places(boxes).expand_as(x))
         if self.norm is not None:
             x = self.norm(x)
         x = self.dropout(x)
         if self.projection is not None:
             x = self.projection(x)  # [B, T, D]
         out: Tensor = self.hook_out(x)
-        return out
+        return out if self.beside is None else torch.cat((out, self.beside(boxes, inputs, mask)), dim=-1)
 
     def scaled(self, x: Tensor, inputs: Tensor, mask: Tensor | None) -> Tensor:
         """Tokens' vectors [B, T, E] with the factors of the config; ids [B, T]; mask [B, T] or None."""

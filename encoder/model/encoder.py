@@ -108,7 +108,12 @@ class Encoder(nn.Module):
         return x if layer < self.config.n_layers else self.finish(x)
 
     def finish(self, x: Tensor) -> Tensor:
-        """The last layer's residual stream [B, T, D] -> the output [B, T, D]: the final norm, where there is one."""
+        """The last layer's residual stream [B, T, D] -> the output [B, T, D]: the final norm, where there is one.
+
+        A stream of boxes ends here.
+        """
+        if self.config.beside is not None:
+            x = x[..., : self.config.d_model]
         if self.final_norm is not None:
             x = self.final_norm(x)
         out: Tensor = self.hook_out(x)

@@ -13,11 +13,12 @@ from torch import Tensor, nn
 from encoder.model import attend, overview
 from encoder.model.activation import activate
 from encoder.model.attend import AttentionContext
+from encoder.model.boxes import Beside
 from encoder.model.config import EncoderConfig, Sublayer
 from encoder.model.conformer import ConvolutionModule
 from encoder.model.disentangled import Disentangled, PositionTerms
 from encoder.model.distances import DistanceTerms, sines
-from encoder.model.hooks import HookPoint, current_visitor
+from encoder.model.hooks import HookPoint, current_visitor, visiting
 
 
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor | None, eps: float) -> Tensor:
@@ -194,8 +195,11 @@ class Attention(nn.Module):
             z = context.fused(q, k, v, dropout)
         if self.w_gate is not None:
             z = z * self.hook_gate(self.gate(x, self.w_gate), layer)
-        z = self.hook_z(z, layer)
-        out: Tensor = self.w_o(z.transpose(1, 2).flatten(-2))  # [B, T, D]
+        return self.joined(self.hook_z(z, layer))
+
+    def joined(self, z: Tensor) -> Tensor:
+        """z of all heads [B, H, T, K] -> the output [B, T, D]."""
+        out: Tensor = self.w_o(z.transpose(1, 2).flatten(-2))
         return out
 
     def gate(self, x: Tensor, w_gate: nn.Linear) -> Tensor:
@@ -213,8 +217,11 @@ class Attention(nn.Module):
         return a * (b * self.bias_gain - 1.0) + 2.0
 
     def explicit(self, q: Tensor, k: Tensor, v: Tensor, context: AttentionContext, dropout: float) -> Tensor:
-        """The same z [B, H, T, K], by way of scores that an edit can change."""
-        pattern = context.pattern(self.hook_scores(context.scores(q, k), context.layer))
+        """The same z [B, H, T, K], by way of scores that an edit can change, for the text's stream only."""
+        scores = context.scores(q, k)
+        if context.beside is not None and context.beside.v is not None:
+            context.beside.z.append(attend.mix(context.pattern(scores), context.beside.v))
+        pattern = context.pattern(self.hook_scores(scores, context.layer))
         pattern = self.hook_pattern(pattern, context.layer)  # [B, H, T, T]
         return attend.mix(F.dropout(pattern, dropout) if dropout else pattern, v)
 
@@ -324,9 +331,20 @@ class Block(nn.Module):
         self.hook_after_convolution = HookPoint("after_convolution")
         self.hook_adapter_out, self.hook_after_adapter = HookPoint("adapter_out"), HookPoint("after_adapter")
         self.hook_entering = HookPoint("entering")
+        self.width = config.d_model
+        self.beside = BesideBlock(config.beside, has_attention_norm) if config.beside else None
 
     def forward(self, x: Tensor, context: AttentionContext) -> Tensor:
-        """x [B, T, D] -> [B, T, D]."""
+        """x [B, T, D] -> [B, T, D]; with a stream of boxes after it, [B, T, D + D']."""
+        if self.beside is None:
+            return self.stream(x, context)
+        text, boxes = x[..., : self.width], x[..., self.width :]
+        given = self.beside.given(boxes, context)
+        text = self.stream(text, replace(context, beside=given))
+        return torch.cat((text, self.beside(boxes, given.z.pop(), context.layer)), dim=-1)
+
+    def stream(self, x: Tensor, context: AttentionContext) -> Tensor:
+        """The residual stream of the text or of the only input, [B, T, D] -> [B, T, D]."""
         layer = context.layer
         if context.added is not None:
             x = self.hook_entering(x + context.added, layer)
@@ -377,3 +395,32 @@ class Block(nn.Module):
     def after(self, x: Tensor, norm: LayerNorm | None, layer: int) -> Tensor:
         """A sublayer's result: the sum itself in pre-norm, the normalised sum in post-norm."""
         return x if self.pre_norm or norm is None else norm(x, layer)
+
+
+class BesideBlock(nn.Module):
+    """A layer of the stream of boxes. It uses the attention weights of the text's layer, and gives it scores to add.
+
+    What is recorded and edited of a layer is the text's stream: of this one, a visitor receives q, k and the result.
+    """
+
+    def __init__(self, config: EncoderConfig, has_attention_norm: bool) -> None:
+        super().__init__()
+        self.block = Block(config, has_attention_norm)
+        self.hook_q, self.hook_k, self.hook_out = (HookPoint(f"beside.{name}") for name in ("q", "k", "out"))
+
+    def given(self, y: Tensor, context: AttentionContext) -> Beside:
+        """The stream y [B, T, D'] -> what the attention of this layer needs of it."""
+        block, layer = self.block, context.layer
+        with visiting(None):
+            q, k, v = block.attention.qkv(block.before(y, block.attention_norm, layer), context)
+        return Beside(self.hook_q(q, layer), self.hook_k(k, layer), v, block.attention.config.score_scale)
+
+    def forward(self, y: Tensor, z: Tensor, layer: int) -> Tensor:
+        """The stream y [B, T, D'] and the z of its heads [B, H, T, K'] -> [B, T, D']."""
+        block = self.block
+        with visiting(None):
+            y = block.after(y + block.dropout(block.attention.joined(z)), block.attention_norm, layer)
+            added = block.dropout(block.ffn(block.before(y, block.ffn_norm, layer), layer))
+            y = block.after(y + added, block.ffn_norm, layer)
+        out: Tensor = self.hook_out(y, layer)
+        return out

@@ -135,7 +135,7 @@ class Side:
         mask = None if bool(real.all()) else real
         packed = encoder.before_layer(self.model.config.n_layers, torch.gather(x, 1, index), mask)
         whole = packed.new_zeros(len(kept), kept.shape[1], packed.shape[-1])
-        return whole.scatter_(1, index, packed.masked_fill(~real.unsqueeze(-1), 0.0))
+        return whole.scatter_(1, index[..., : packed.shape[-1]], packed.masked_fill(~real.unsqueeze(-1), 0.0))
 
 
 def _packs(model: NamedEncoder) -> bool:

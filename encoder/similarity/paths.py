@@ -72,7 +72,7 @@ def vectors_before(model: TextEncoder, sentence: Tokenized, layer: int) -> Tenso
 def reference_before(model: TextEncoder, sentence: Tokenized, layer: int, reference: Reference) -> Tensor:
     """A reference's vectors before `layer`: [1, T, D]."""
     if reference == "zero":
-        return torch.zeros(1, len(sentence), model.config.d_model, device=model.device, dtype=model.encoder.dtype)
+        return torch.zeros_like(vectors_before(model, sentence, layer))
     pad = model.tokenizer.pad_id
     ids = [kept if special else pad for kept, special in zip(sentence.ids, sentence.special, strict=True)]
     return _run(model, sentence, layer, torch.tensor([ids], device=model.device))

@@ -248,6 +248,15 @@ class RecordedPass(Shown):
         after = (self.values[f"layers.{layer}.{self.config.after_layer}"] for layer in range(self.config.n_layers))
         return (self.values["embedding"], *after)
 
+    @property
+    def whole_streams(self) -> tuple[Tensor, ...]:
+        """`streams` as the layers take them: with a stream of boxes after that of the text, [T, D + D']."""
+        if self.config.beside is None:
+            return self.streams
+        names = ("embedding.beside", *(f"layers.{layer}.beside.out" for layer in range(self.config.n_layers)))
+        pairs = zip(self.streams, names, strict=True)
+        return tuple(torch.cat((x, self.values[name]), dim=-1) for x, name in pairs)
+
     def entering(self, layer: int) -> str:
         """The hook point of the residual stream that the sublayers of a layer read: the layer before, and the positions
         that this one adds to it."""

@@ -58,7 +58,12 @@ class Trace(RecordedPass):
         found = attend.contexts(self.config, encoded, key_mask, learned, rotates=False, places=self.places)
         gates = (self.values.get(f"layers.{one.layer}.bias_gate") for one in found)  # [H, T, 1] each, or None
         pairs = zip(found, gates, strict=True)
-        return tuple(one if gate is None else replace(one, bias_gate=gate.float()) for one, gate in pairs)
+        found = tuple(one if gate is None else replace(one, bias_gate=gate.float()) for one, gate in pairs)
+        if self.config.beside is None:
+            return found
+        scale = self.config.beside.score_scale
+        q, k = ([self.values[f"layers.{one.layer}.beside.{name}"].float() for one in found] for name in "qk")
+        return tuple(one.with_beside(q[one.layer], k[one.layer], scale) for one in found)
 
     def scores(self, layer: int, head: int, queries: slice | None = None, keys: slice | None = None) -> Tensor:
         """[T, T], or the window queries x keys: q_i . k_j x scale + bias; masked keys have the lowest number.

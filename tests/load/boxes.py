@@ -1,4 +1,4 @@
-"""A small LayoutLMv3 with the tokenizer of its own class, which knows the words of the bundled page."""
+"""A small LayoutLMv3 or LiLT with the tokenizer of LayoutLMv3, which knows the words of the bundled page."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from torch import nn
 
 from encoder.inputs.box_files import example
 from tests.load import reference
-from tests.load.every_family import LAYOUTLMV3
+from tests.load.every_family import LAYOUTLMV3, LILT
 
 TOKENS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 
 
-def write(folder: Path, head: str = "Model", **fields: Any) -> tuple[nn.Module, Any]:
+def write(folder: Path, kind: str = "LayoutLMv3") -> tuple[nn.Module, Any]:
     """The checkpoint, and the model and the tokenizer of transformers that it holds."""
     import transformers
     from tokenizers import ByteLevelBPETokenizer
@@ -26,8 +26,9 @@ def write(folder: Path, head: str = "Model", **fields: Any) -> tuple[nn.Module, 
     parts = json.loads(trained.to_str())["model"]
     merges = [tuple(one) if isinstance(one, list) else tuple(one.split()) for one in parts["merges"]]
     tokenizer = transformers.LayoutLMv3Tokenizer(vocab=parts["vocab"], merges=merges)
-    config = transformers.LayoutLMv3Config(**{**LAYOUTLMV3, "vocab_size": len(tokenizer), **fields})
-    model = getattr(transformers, f"LayoutLMv3{head}")(config).eval()
+    sizes = {"LayoutLMv3": LAYOUTLMV3, "Lilt": LILT}[kind]
+    config = getattr(transformers, f"{kind}Config")(**{**sizes, "vocab_size": len(tokenizer)})
+    model = getattr(transformers, f"{kind}Model")(config).eval()
     reference.randomised(model, 0)
     with torch.no_grad():
         for name, parameter in model.named_parameters():

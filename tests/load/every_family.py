@@ -257,6 +257,8 @@ LAYOUTLMV3 = {
     "rel_2d_pos_bins": 24,
     "max_rel_2d_pos": 300,
 }
+#: Each head has 16 numbers, and 4 in the stream of boxes.
+LILT = {**SIZES, **ROBERTA_IDS, "hidden_size": 96, "intermediate_size": 56}
 XLM = {
     "emb_dim": 48,
     "n_heads": 6,
@@ -400,6 +402,8 @@ TEXTS = {
     "layoutlm, no boxes": Case("LayoutLM", "LayoutLM", {**SIZES, **IDS, "max_2d_position_embeddings": 20}),
     "layoutlmv3": Case("LayoutLMv3", "LayoutLMv3", LAYOUTLMV3, special=ROBERTA, softer="query", boxes=True),
     "layoutlmv3, no boxes": Case("LayoutLMv3", "LayoutLMv3", LAYOUTLMV3, special=ROBERTA, softer="query"),
+    "lilt": Case("LiLT", "Lilt", LILT, softer="query", boxes=True),
+    "lilt, no boxes": Case("LiLT", "Lilt", {**LILT, **IDS}, softer="query"),
     "bros": Case(
         "BROS, text",
         "Bros",

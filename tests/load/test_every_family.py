@@ -187,7 +187,7 @@ def test_the_derivative_of_the_sentence_vector(name: str):
     """Similarity's derivative, next to autograd's along one direction."""
     model = opened(name)[1]
     net = model.encoder
-    x = model.trace(text_of(6)).values["embedding"][None].clone()
+    x = model.trace(text_of(6)).whole_streams[0][None].clone()
     direction = torch.randn(x.shape, generator=torch.Generator().manual_seed(0))
 
     def sentence(y: torch.Tensor) -> torch.Tensor:

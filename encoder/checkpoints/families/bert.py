@@ -388,6 +388,54 @@ LAYOUTLMV3 = ROBERTA.but(
     },
     of=layoutlmv3_of,
 )
+
+
+def boxes_beside(fields: Fields) -> dict[str, Any]:
+    """LiLT's stream of boxes, by so many times narrower than that of the text."""
+    width, heads = max(1, fields.integer("hidden_size", 768)), max(1, fields.integer("num_attention_heads", 12))
+    neurons, shrink = fields.integer("intermediate_size", 3072), fields.integer("channel_shrink_ratio", 4)
+    if shrink < 1 or width % shrink or width // heads % shrink or neurons % shrink:
+        raise unsupported("channel_shrink_ratio", shrink, "it divides hidden_size, each head and intermediate_size")
+    if width % 6:
+        raise unsupported("hidden_size", width, "six vectors of equal width are joined: choose a multiple of 6")
+    rows, pad = fields.integer("max_2d_position_embeddings", 1024, 1, MOST), fields.pad_id()
+    return {
+        "places": Boxes(rows, joined=width // 6, shrink=shrink),
+        "pad_id": pad,
+        "position_offset": pad + 1,
+        "pad_position": pad,
+    }
+
+
+def beside(names: dict[str, str | Part]) -> dict[str, str | Part]:
+    """Names of a layer as those of the same layer of a stream of boxes."""
+    return {ours.replace("layers.{l}", "layers.{l}.beside.block"): theirs for ours, theirs in names.items()}
+
+
+#: Wang et al. 2022: RoBERTa, and next to it a narrower stream of boxes.
+LILT = ROBERTA.but(
+    {
+        **{
+            f"embedding.beside.boxes.{ours}.weight": f"layout_embeddings.{ours[0]}_position_embeddings.weight"
+            for ours in ("x", "y", "height", "width")
+        },
+        "embedding.beside.positions.table.weight": "layout_embeddings.box_position_embeddings.weight",
+        **both("embedding.beside.projection", "layout_embeddings.box_linear_embeddings"),
+        **both("embedding.beside.norm", "layout_embeddings.LayerNorm"),
+        **beside(
+            layer(
+                LAYER,
+                "attention.self.layout_query attention.self.layout_key attention.self.layout_value "
+                "attention.layout_output.dense",
+                "layout_intermediate.dense layout_output.dense",
+                "attention.layout_output.LayerNorm layout_output.LayerNorm",
+            )
+        ),
+    },
+    config=BERT_CONFIG.but(boxes_beside),
+    prefixes=("lilt.", ""),
+    head=None,
+)
 #: Hong et al. 2022. With all boxes 0, each query's scores change by one number, which the softmax ignores.
 BROS = BERT.but(
     prefixes=("bros.", ""),
@@ -564,6 +612,7 @@ FAMILIES = {
     "flaubert": XLM,
     "layoutlm": LAYOUTLM,
     "layoutlmv3": LAYOUTLMV3,
+    "lilt": LILT,
     "longformer": LONGFORMER,
     "megatron-bert": MEGATRON,
     "mpnet": MPNET,
