@@ -148,15 +148,22 @@ def _measures(view: View, row: slice) -> dict[str, ranking.Weights]:
 
 
 def _answer(view: View, row: Mapping[str, ranking.Weights]) -> tuple[str, str]:
-    """The token whose share of weight × norm is least next to its share of attention; the largest shares of both."""
+    """Whether the largest weight adds most, too; the token whose share of weight × norm falls most, and the largest."""
     assert view.i is not None, "a row is selected"
     labels, attention, weighted = view.trace.labels, row["attention"], row["norm-weighted"]
-    fallen = ranking.falls_most(attention, weighted)
-    query, key = (token_names.bold(labels, at) for at in (view.i, fallen))
+    most, best, fallen = int(attention.argmax()), int(weighted.argmax()), ranking.falls_most(attention, weighted)
+    query, key, other = (token_names.bold(labels, at) for at in (view.i, most, best))
+    first = f"{query} gives most attention to {key}, **{three_digits(float(attention[most]))}**"
+    share = f"**{three_digits(float(weighted[best]))}** of weight × norm"
+    if most == best:
+        first += f", which also adds most: {share}."
+    else:
+        first += f", but {other} adds most: {share}; {key} **{three_digits(float(weighted[most]))}**."
     return (
-        f"{query} gives {key} **{three_digits(float(attention[fallen]))}** of its attention, and "
-        f"**{three_digits(float(weighted[fallen]))}** of its weight × norm: the largest fall of this row.",
-        f"Most attention: {answer.largest(attention, labels)}. Most weight × norm: {answer.largest(weighted, labels)}.",
+        first,
+        f"Falls most: {token_names.plain(labels, fallen)} {three_digits(float(attention[fallen]))} → "
+        f"{three_digits(float(weighted[fallen]))}. Most attention: {answer.largest(attention, labels)}. "
+        f"Most weight × norm: {answer.largest(weighted, labels)}.",
     )
 
 
