@@ -153,7 +153,8 @@ def _of_words(model: TextEncoder, layer: int, sentences: list[Tokenized]) -> tup
         x = encoder.embedding(ids, batch.mask, batch.segments, 0, batch.places)
         encoder.before_layer(layer + 1, x, batch.mask, places=batch.places)
     words: list[tuple[int, int, int]] = []
-    rows, columns, firsts = [], [], []  # of tokens; the first token of each word
+    at: list[tuple[int, int]] = []  # the tokens of words: row, column
+    firsts: list[int] = []  # of each word its first token, as an index of `at`
     for row, sentence in enumerate(sentences):
         last = -1
         for column, (word, (start, end)) in enumerate(zip(sentence.words, sentence.offsets, strict=True)):
@@ -162,14 +163,13 @@ def _of_words(model: TextEncoder, layer: int, sentences: list[Tokenized]) -> tup
             if word == last:
                 words[-1] = row, words[-1][1], max(words[-1][2], end)
             else:
-                firsts.append(len(rows))
+                firsts.append(len(at))
                 words.append((row, start, end))
             last = word
-            rows.append(row)
-            columns.append(column)
+            at.append((row, column))
     if not words:
         return np.empty((0, model.config.d_ffn), np.float32), np.empty((0, 3), np.int32)
-    hidden = kept.value[rows, columns].float().cpu().numpy()  # without padding and special tokens
+    hidden = kept.value[tuple(zip(*at, strict=True))].float().cpu().numpy()  # without padding and special tokens
     found = np.maximum.reduceat(hidden, firsts, axis=0)
     if model.config.gated:
         lowest = np.minimum.reduceat(hidden, firsts, axis=0)

@@ -101,8 +101,8 @@ def share(selected: Selected) -> str:
     view, layer = selected.view, selected.layer
     small = "" if layer.threshold == 0 or view.loaded.config.gated else _SMALL
     return (
-        f"Active neurons ({above(selected)}): {layer.active_share:.1%} of all activations of layer {view.layer}.{small} "
-        f"Never active in this {words_of(view.trace).text}: {int(layer.never.sum()):,} of "
+        f"Active neurons ({above(selected)}): {layer.active_share:.1%} of all activations of layer {view.layer}."
+        f"{small} Never active in this {words_of(view.trace).text}: {int(layer.never.sum()):,} of "
         f"{layer.hidden.shape[1]:,} neurons."
     )
 
@@ -133,7 +133,7 @@ def controls() -> None:
 
 def _answer(selected: Selected) -> None:
     values, labels = selected.layer.hidden[selected.token], selected.view.trace.labels
-    strength = selected.layer.strength[selected.token]
+    strength = selected.layer.strength[selected.token].copy()  # torch, which ranks, takes writable arrays only
     rank, _ = ranking.rank(strength, selected.neuron)
     strongest = ", ".join(
         f"{'neuron ' if at == 0 else ''}**{neuron}** ({three_digits(float(values[neuron]))})"

@@ -44,7 +44,7 @@ def draw(selected: Selected) -> Section | None:
 
 
 def _places(selected: Selected, found: explain.NeuronExamples) -> Section:
-    neuron, layer = selected.neuron, selected.layer
+    neuron = selected.neuron
     places = found.of(neuron)
     st.markdown(_answer(found, neuron, lambda word: f"**{plain(word)}**"))
     strongest = max((abs(one.activation) for one in places), default=1.0)
