@@ -7,8 +7,8 @@
 Shapes: B texts of a batch, T tokens, W words, D d_model, F width of the FFN, K words kept for each neuron.
 """
 
-from collections import Counter
-from collections.abc import Generator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,7 +52,7 @@ class ActiveWord:
 class NeuronExamples:
     """Of each neuron of a layer the K words with the strongest activations, and how often it is active.
 
-    Special tokens are left out. A neuron is active as in `HiddenActivations`.
+    Special tokens are not words, and are counted by themselves. A neuron is active as in `HiddenActivations`.
     """
 
     layer: int
@@ -65,6 +65,8 @@ class NeuronExamples:
     places: NDArray[np.integer]
     #: [F]: the number of words at which the neuron is active.
     n_active: NDArray[np.integer]
+    #: Special token -> [F]: the share of its places at which the neuron is active.
+    special: Mapping[str, Floats]
 
     @property
     def share(self) -> Floats:
@@ -122,9 +124,15 @@ def iter_neuron_examples(
     words, n_words = [np.empty((0, 3), np.int32)], 0
     values, places = np.empty((n_neurons, 0), np.float32), np.empty((n_neurons, 0), np.int64)
     n_active = np.zeros(n_neurons, np.int64)
+    special: dict[str, list[NDArray[np.bool_]]] = defaultdict(list)
     for first in range(0, len(order), BATCH):
         some = order[first : first + BATCH]
-        hidden, found = _of_words(model, layer, [tokens[place] for place in some])  # [W, F], [W, 3]
+        sentences = [tokens[place] for place in some]
+        of_tokens = _hidden(model, layer, sentences)  # [B, T, F]
+        for row, column in _special(sentences):
+            active = strength(of_tokens[row, column], model.config) > threshold
+            special[sentences[row].labels[column]].append(active)
+        hidden, found = _of_words(model, of_tokens, sentences)  # [W, F], [W, 3]
         found[:, 0] = np.array(some)[found[:, 0]]
         values = np.concatenate([values, hidden.T], axis=1)
         new = np.broadcast_to(np.arange(n_words, n_words + len(found)), (n_neurons, len(found)))
@@ -138,20 +146,32 @@ def iter_neuron_examples(
         yield (first + len(some)) / len(order)
     if not n_words:
         raise EncoderError("No words in these texts: specify at least one.")
-    return NeuronExamples(layer, texts, np.concatenate(words), values, places, n_active)
+    shares = {label: np.mean(active, axis=0) for label, active in special.items()}
+    return NeuronExamples(layer, texts, np.concatenate(words), values, places, n_active, shares)
 
 
 neuron_examples = gradual.at_once(iter_neuron_examples, "neuron_examples")
 
 
-def _of_words(model: TextEncoder, layer: int, sentences: list[Tokenized]) -> tuple[Floats, NDArray[np.int32]]:
-    """The activations of the words of a batch, [W, F], and their places: row of the batch, first character, end."""
+def _hidden(model: TextEncoder, layer: int, sentences: list[Tokenized]) -> Floats:
+    """The hidden activations of a batch, [B, T, F]."""
     batch, encoder, kept = model.tokenizer.batch(sentences, model.device), model.encoder, _Hidden(layer)
     # A padding token that the encoder has no vector for: the mask hides it, so any vector does.
     ids = batch.ids if model.can_pad else batch.ids.where(batch.ids < model.config.vocab_size, 0)
     with explain_out_of_memory(model.device, ids.numel()), torch.no_grad(), visiting(kept):
         x = encoder.embedding(ids, batch.mask, batch.segments, 0, batch.places)
         encoder.before_layer(layer + 1, x, batch.mask, places=batch.places)
+    return kept.value.float().cpu().numpy()
+
+
+def _special(sentences: list[Tokenized]) -> Iterator[tuple[int, int]]:
+    """Row and column of every special token of a batch."""
+    for row, sentence in enumerate(sentences):
+        yield from ((row, column) for column, special in enumerate(sentence.special) if special)
+
+
+def _of_words(model: TextEncoder, hidden: Floats, sentences: list[Tokenized]) -> tuple[Floats, NDArray[np.int32]]:
+    """hidden [B, T, F] -> that of the words, [W, F], and their places: row of the batch, first character, end."""
     words: list[tuple[int, int, int]] = []
     at: list[tuple[int, int]] = []  # the tokens of words: row, column
     firsts: list[int] = []  # of each word its first token, as an index of `at`
@@ -169,9 +189,10 @@ def _of_words(model: TextEncoder, layer: int, sentences: list[Tokenized]) -> tup
             at.append((row, column))
     if not words:
         return np.empty((0, model.config.d_ffn), np.float32), np.empty((0, 3), np.int32)
-    hidden = kept.value[tuple(zip(*at, strict=True))].float().cpu().numpy()  # without padding and special tokens
-    found = np.maximum.reduceat(hidden, firsts, axis=0)
+    rows, columns = zip(*at, strict=True)
+    of_tokens = hidden[list(rows), list(columns)]
+    found = np.maximum.reduceat(of_tokens, firsts, axis=0)
     if model.config.gated:
-        lowest = np.minimum.reduceat(hidden, firsts, axis=0)
+        lowest = np.minimum.reduceat(of_tokens, firsts, axis=0)
         found = np.where(-lowest > found, lowest, found)
     return found, np.array(words, dtype=np.int32)

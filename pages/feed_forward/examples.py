@@ -55,7 +55,7 @@ def _places(selected: Selected, found: explain.NeuronExamples) -> Section:
     st.html(f'<div class="enc-shaded">{"".join(lines)}</div>')
     often = (
         f"Active ({above(selected)}) at {found.share[neuron]:.1%} of the {len(found.words):,} words in "
-        f"{len(found.texts):,} example sentences of WordNet 3.0, Princeton University. Special tokens do not count."
+        f"{len(found.texts):,} example sentences of WordNet 3.0, Princeton University."
         f"{' Your edits are left out.' if selected.view.run.edits else ''}"
     )
     st.caption(often)
@@ -68,11 +68,12 @@ def _places(selected: Selected, found: explain.NeuronExamples) -> Section:
 
 def _answer(found: explain.NeuronExamples, neuron: int, shown: Callable[[str], str]) -> str:
     """The words, each with its number of places, and what they do not say. shown: a word as it is written."""
-    n_places = len(found.of(neuron))
-    if not n_places:
-        return f"Active on none of the {len(found.words):,} words."
+    special = [f"{shown(name)} ({share[neuron]:.0%} of them)" for name, share in found.special.items() if share[neuron] >= SOME]
+    at_special = f"Active at special tokens: {', '.join(special)}." if special else ""
+    if not (n_places := len(found.of(neuron))):
+        return f"Active on none of the {len(found.words):,} words. {at_special}"
     words = ", ".join(shown(word) + (f" ({count})" if count > 1 else "") for word, count in found.named(neuron))
-    return f"Most active on: {words}. The strongest places ({n_places}) are a hint, not a definition."
+    return f"Most active on: {words}. A hint from {n_places} places, not a definition. {at_special}"
 
 
 def lines(selected: Selected) -> str:

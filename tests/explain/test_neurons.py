@@ -93,10 +93,11 @@ def test_errors():
 def test_the_words_of_many_texts_are_those_of_each_text(name: str):
     model, texts = model_of(name), ("The unflappable cat sat.", "a dog", "Birds sing on the mat, and a dog sings.")
     found = neuron_examples(model, texts, 1, k=3)
-    values, words = [], []
+    values, words, starts = [], [], []
     for text in texts:
         trace = model.trace(text, request=("ffn.hidden",))
         hidden, source = trace.values["layers.1.ffn.hidden"].numpy(), trace.source
+        starts.append(np.abs(hidden[0]) if model.config.gated else hidden[0])
         for word in sorted({one for one in source.words if one >= 0}):
             of = [at for at, one in enumerate(source.words) if one == word]
             strongest = (np.abs(hidden[of]) if model.config.gated else hidden[of]).argmax(axis=0)
@@ -104,10 +105,9 @@ def test_the_words_of_many_texts_are_those_of_each_text(name: str):
             words.append(text[source.offsets[of[0]][0] : source.offsets[of[-1]][1]])
     values = np.array(values)  # [W, F]
     strength = np.abs(values) if model.config.gated else values
-    assert sorted(text[start:end] for text, start, end in ((texts[t], a, b) for t, a, b in found.words)) == sorted(
-        words
-    )
+    assert sorted(texts[text][start:end] for text, start, end in found.words) == sorted(words)
     assert "unflappable" in words  # of several tokens
+    np.testing.assert_allclose(found.special["[CLS]"], (np.array(starts) > 0.1).mean(axis=0), atol=1e-9)
     np.testing.assert_allclose(found.share, (strength > 0.1).mean(axis=0), atol=1e-9)
     for neuron in range(0, model.config.d_ffn, 97):
         order = np.argsort(-strength[:, neuron])[:3]

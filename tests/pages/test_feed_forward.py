@@ -18,7 +18,7 @@ from pages.core.inputs.edited import parse_recipe
 from pages.core.words.formulas import number
 from pages.feed_forward import examples
 from tests.load import every_family
-from tests.pages.apps import assert_well, exported, press, visit, written
+from tests.pages.apps import assert_well, exported, labels, press, visit, written
 
 TEXT = "The cat sat on the mat."
 
@@ -44,7 +44,9 @@ def test_the_numbers_are_those_of_the_engine(minilm: encoder.TextEncoder) -> Non
     assert parse_recipe(app.query_params["edits"])[0].edit == Zero("ffn.hidden", layer=2, components=(17,))
 
 
-def test_the_words_of_example_sentences_are_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_words_of_example_sentences_are_in_the_report(
+    minilm: encoder.TextEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(examples, "SENTENCES", 40)
     files: dict[str, Callable[[], bytes]] = {}
     monkeypatch.setattr("pages.core.widgets.export._button", lambda label, data, *_: files.update({label: data}))
@@ -52,7 +54,7 @@ def test_the_words_of_example_sentences_are_in_the_report(monkeypatch: pytest.Mo
     assert "Most active on" not in written(app)
     press(app, "Find its words")
     assert_well(app)
-    found = explain.neuron_examples(encoder.load("minilm", device="cpu"), probe.examples()[:40], 1)
+    found = explain.neuron_examples(minilm, probe.examples()[:40], 1)
     first = found.of(17)[0]
     assert f"Most active on: **{found.named(17)[0][0]}**" in written(app)
     assert f"{found.share[17]:.1%} of the {len(found.words):,} words" in written(app)
@@ -61,15 +63,11 @@ def test_the_words_of_example_sentences_are_in_the_report(monkeypatch: pytest.Mo
     assert shown.count("<p ") == len(found.of(17))
     report = files["HTML report"]().decode()
     assert html.escape(first.text) in report
-    assert (
-        f"{(explain.hidden_activations(encoder.load('minilm', device='cpu').trace(TEXT), 1).active_share):.1%}"
-        in report
-    )
+    assert f"{explain.hidden_activations(minilm.trace(TEXT), 1).active_share:.1%}" in report
     names: dict = {}
     exec(exported(app), names)
     assert names["places"][0] == first
-    state_of_other = visit("feed_forward", text=TEXT, layer="1", neuron="18")  # the same layer: found already
-    assert "Most active on" in written(state_of_other) or "Active on none" in written(state_of_other)
+    assert "Find its words" not in labels(visit("feed_forward", layer="1", neuron="18"))  # of all neurons of the layer
 
 
 def test_words_of_a_twin() -> None:
