@@ -68,7 +68,8 @@ def _places(selected: Selected, found: explain.NeuronExamples) -> Section:
 
 def _answer(found: explain.NeuronExamples, neuron: int, shown: Callable[[str], str]) -> str:
     """The words, each with its number of places, and what they do not say. shown: a word as it is written."""
-    special = [f"{shown(name)} ({share[neuron]:.0%} of them)" for name, share in found.special.items() if share[neuron] >= SOME]
+    often = {name: f"{share[neuron]:.0%}" for name, share in found.special.items()}
+    special = [f"{shown(name)} ({share} of them)" for name, share in often.items() if share != "0%"]
     at_special = f"Active at special tokens: {', '.join(special)}." if special else ""
     if not (n_places := len(found.of(neuron))):
         return f"Active on none of the {len(found.words):,} words. {at_special}"
