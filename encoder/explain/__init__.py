@@ -19,6 +19,7 @@ from encoder.explain.ffn import (
 )
 from encoder.explain.flow import FlowStage, TokenFlow, token_flow
 from encoder.explain.latex import Formula
+from encoder.explain.neuron_examples import ActiveWord, NeuronExamples, iter_neuron_examples, neuron_examples
 from encoder.explain.norm import (
     AddNorm,
     Normalised,
@@ -38,12 +39,13 @@ from encoder.explain.weighted_sum import OutputProjection, WeightedSum, output_p
 
 #: The public names: values of steps, then the functions that compute them.
 __all__ = [
-    "AddNorm", "Chain", "Check", "ConvolutionStep", "EmbeddingStep", "FeedForwardStep", "FlowStage", "Formula",
-    "HiddenActivations", "NormMoments", "Normalised",
+    "ActiveWord", "AddNorm", "Chain", "Check", "ConvolutionStep", "EmbeddingStep", "FeedForwardStep", "FlowStage",
+    "Formula", "HiddenActivations", "NeuronExamples", "NormMoments", "Normalised",
     "OutputProjection", "Place", "Pooled", "Projection", "Recomputation",
     "Score", "ScoreMatrix", "Softmax", "TextToIds", "TokenFlow", "Variant", "WeightedSum",
     "add_norm", "chain", "convolution", "cross_score", "cross_softmax", "cross_weighted_sum", "embedding",
-    "expert_weights", "feed_forward", "hidden_activations", "norm_moments", "normalised", "output_projection", "pooled",
+    "expert_weights", "feed_forward", "hidden_activations", "iter_neuron_examples", "neuron_examples",
+    "norm_moments", "normalised", "output_projection", "pooled",
     "projected_matrix", "projection", "score", "score_matrix", "softmax",
     "text_to_ids", "token_flow", "weighted_sum", "word_pieces",
 ]  # fmt: skip

@@ -16,11 +16,12 @@ from encoder.explain.latex import Formula, bracketed, calculation, long_sum, num
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import apply, array, bias, hidden_of, neurons_of, sublayer_input, weight
-from encoder.model.config import Sublayer
+from encoder.model.config import EncoderConfig, Sublayer
 from encoder.trace.trace import Trace
 
-#: GELU and SiLU are never exactly 0; a smaller activation counts as off. GELU is that small for x < -1.5.
-NEAR_ZERO = 0.1
+#: A neuron is active where its activation is above this; with ReLU, above 0. GELU and SiLU are never exactly 0, and
+#: their small negative values, down to -0.17 and -0.28, are not activity.
+ACTIVE_ABOVE = 0.1
 
 _NAMES = {
     "relu": r"\mathrm{ReLU}", "relu2": r"\mathrm{ReLU}^2", "gelu": r"\mathrm{GELU}",
@@ -92,31 +93,41 @@ class FeedForwardStep:
 
 @dataclass(frozen=True, eq=False)
 class HiddenActivations:
-    """The hidden activations of all tokens, [T, F].
+    """The hidden activations of all tokens, and which neurons are active: those whose strength is above `threshold`."""
 
-    exactly_zero: True for ReLU, where off means 0; off [T, F]; off_share: of all numbers; off_by_token [T]; never [F]:
-    neurons that are off at every token of this sentence.
-    """
-
+    #: [T, F].
     hidden: Floats
-    exactly_zero: bool
+    #: [T, F]: what is compared with the threshold, see `strength`.
+    strength: Floats
+    #: 0 for ReLU without a gate.
     threshold: float
-    off: NDArray[np.bool_]
+    #: [T, F].
+    active: NDArray[np.bool_]
 
     @property
-    def off_share(self) -> float:
-        """Share of all activations that are off."""
-        return float(self.off.mean())
+    def active_share(self) -> float:
+        """Share of all activations that are active."""
+        return float(self.active.mean())
 
     @property
-    def off_by_token(self) -> Floats:
-        """[T]: share of each token's neurons that are off."""
-        return self.off.mean(axis=1)
+    def active_by_token(self) -> Floats:
+        """[T]: share of each token's neurons that are active."""
+        return self.active.mean(axis=1)
 
     @property
     def never(self) -> NDArray[np.bool_]:
-        """[F]: neurons that are off at every token."""
-        return np.asarray(self.off.all(axis=0), dtype=np.bool_)
+        """[F]: neurons that are active at no token."""
+        return np.asarray(~self.active.any(axis=0), dtype=np.bool_)
+
+
+def strength(hidden: Floats, config: EncoderConfig) -> Floats:
+    """The activations themselves; their sizes where a gate, which may be negative, gives them their sign."""
+    return np.abs(hidden) if config.gated else hidden
+
+
+def active_above(config: EncoderConfig, threshold: float = ACTIVE_ABOVE) -> float:
+    """The strength above which a neuron is active: the threshold, or 0 where ReLU makes others exactly 0."""
+    return 0.0 if config.activation in ("relu", "relu2") and not config.gated else threshold
 
 
 def feed_forward(trace: Trace, place: Place, part: Sublayer = "ffn") -> FeedForwardStep:
@@ -171,16 +182,13 @@ def expert_weights(trace: Trace, layer: int) -> Floats | None:
     return None if found is None else array(found)
 
 
-def hidden_activations(trace: Trace, layer: int, threshold: float = NEAR_ZERO) -> HiddenActivations:
-    """The hidden activations of all tokens; off: 0 for ReLU, otherwise closer to 0 than `threshold`."""
+def hidden_activations(trace: Trace, layer: int, threshold: float = ACTIVE_ABOVE) -> HiddenActivations:
+    """The hidden activations of all tokens; active: above `threshold`, for ReLU above 0."""
     Place(layer=layer).checked(trace.config, trace.n_tokens)
     x = sublayer_input(trace, layer, "ffn")
     hidden = array(hidden_of(trace, layer, x)[2])
-    exact = trace.config.activation in ("relu", "relu2") and not trace.config.gated
-    limit = 0.0 if exact else threshold
-    size = np.abs(hidden)
-    off: NDArray[np.bool_] = np.equal(size, 0.0) if exact else np.less(size, threshold)
-    return HiddenActivations(hidden, exact, limit, off)
+    sizes, limit = strength(hidden, trace.config), active_above(trace.config, threshold)
+    return HiddenActivations(hidden, sizes, limit, np.greater(sizes, limit))
 
 
 def _formula(

@@ -20,6 +20,8 @@ from pages.core.words import token_names
 from pages.feed_forward.params import MOST_ACTIVE, NEURONS, Params
 from pages.state import state
 
+#: Why the threshold is not 0, for GELU and SiLU without a gate.
+_SMALL = " The activation function’s small negative values do not count."
 #: Columns of the map of all neurons; more neurons share a column.
 COLUMNS = 256
 
@@ -50,11 +52,10 @@ def select(view: View) -> Selected:
         state.put(PlaceParams.neuron, None)
         neuron = None
     chosen = neuron is not None or token is not None
-    sizes = np.abs(layer.hidden)
     if neuron is None:
-        neuron = int((sizes if token is None else sizes[token : token + 1]).max(axis=0).argmax())
+        neuron = int((layer.strength if token is None else layer.strength[token : token + 1]).max(axis=0).argmax())
     if token is None:
-        token = int(sizes[:, neuron].argmax())
+        token = int(layer.strength[:, neuron].argmax())
     return Selected(view, layer, token, neuron, chosen)
 
 
@@ -83,14 +84,27 @@ def draw(selected: Selected) -> NeuronMap:
             clear=_clear,
         ),
     )
-    near = "exactly 0" if selected.layer.exactly_zero else f"within {selected.layer.threshold:g} of 0"
     pooled = f" A cell shows the largest of {found.block} neurons." if found.block > 1 else ""
-    st.caption(
-        f"Active neurons, those not {near}: {1 - selected.layer.off_share:.1%} of all activations of layer "
-        f"{view.layer}. Never active in this {words_of(view.trace).text}: {int(selected.layer.never.sum()):,} of "
-        f"{selected.layer.hidden.shape[1]:,} neurons.{pooled}{token_rows.which(rows, n_tokens, selected.token)}"
-    )
+    st.caption(f"{share(selected)}{pooled}{token_rows.which(rows, n_tokens, selected.token)}")
     return found
+
+
+def above(selected: Selected) -> str:
+    """What an active neuron is, in a few words: "activation above 0.1"."""
+    limit = f"{selected.layer.threshold:g}"
+    below = f" or below −{limit}" if selected.view.loaded.config.gated else ""
+    return f"activation above {limit}{below}"
+
+
+def share(selected: Selected) -> str:
+    """How many activations of the layer are active, and how many neurons never are."""
+    view, layer = selected.view, selected.layer
+    small = "" if layer.threshold == 0 or view.loaded.config.gated else _SMALL
+    return (
+        f"Active neurons ({above(selected)}): {layer.active_share:.1%} of all activations of layer {view.layer}."
+        f"{small} Never active in this {words_of(view.trace).text}: {int(layer.never.sum()):,} of "
+        f"{layer.hidden.shape[1]:,} neurons."
+    )
 
 
 def _shown(selected: Selected) -> NeuronMap:
@@ -98,7 +112,7 @@ def _shown(selected: Selected) -> NeuronMap:
     which = state.get(Params.neurons)
 
     def make(_: object) -> NeuronMap:
-        order = most_active(selected.layer.hidden)
+        order = most_active(selected.layer.strength)
         order = order[:MOST_ACTIVE] if which == "most" else order
         return neuron_map(selected.layer.hidden, order, COLUMNS)
 
@@ -112,28 +126,29 @@ def controls() -> None:
         "Neurons",
         NEURONS,
         label_visibility="collapsed",
-        help="Most active: with the largest absolute activation at any token of this input. All: a cell shows the "
+        help="Most active: with the largest activation at any token of this input. All: a cell shows the "
         "neuron of its column whose activation is largest in size.",
     )
 
 
 def _answer(selected: Selected) -> None:
     values, labels = selected.layer.hidden[selected.token], selected.view.trace.labels
-    sizes = np.abs(values)
-    rank, _ = ranking.rank(sizes, selected.neuron)
+    strength = selected.layer.strength[selected.token].copy()  # torch, which ranks, takes writable arrays only
+    rank, _ = ranking.rank(strength, selected.neuron)
     strongest = ", ".join(
         f"{'neuron ' if at == 0 else ''}**{neuron}** ({three_digits(float(values[neuron]))})"
-        for at, neuron in enumerate(np.argsort(-sizes, kind="stable")[: answer.NAMED])
+        for at, neuron in enumerate(np.argsort(-strength, kind="stable")[: answer.NAMED])
     )
     at = token_names.bold(labels, selected.token)
-    active = f"Active: {1 - selected.layer.off_by_token[selected.token]:.0%} of {len(values):,} neurons."
+    share = f"{selected.layer.active_by_token[selected.token]:.0%} of {len(values):,} neurons"
+    active = f"Active ({above(selected)}): {share}."
     if state.get(PlaceParams.neuron) is None:
         hint = "Select a cell for another neuron or token."
         answer.draw(f"{at} activates most: {strongest}. {active}", hint, clear=_clear if selected.chosen else None)
         return
     answer.draw(
         f"Neuron **{selected.neuron}** at {at}: activation **{three_digits(selected.activation)}** "
-        f"({answer.ordinal(rank)} of {len(values):,} in size).",
+        f"({answer.ordinal(rank)} of {len(values):,}).",
         f"Largest at this token: {strongest}. {active} Select a cell for another neuron or token.",
         clear=_clear,
     )

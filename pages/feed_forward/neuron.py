@@ -5,6 +5,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import causal
+from encoder.documents.document import Section
 from encoder.edits import Zero
 from encoder.explain.neurons import PromotedWords, promoted_words
 from encoder.figures.numbers import three_digits
@@ -14,7 +15,8 @@ from pages.core.inputs.edited import EditParams, Step
 from pages.core.view import token_rows
 from pages.core.widgets import answer
 from pages.core.words import number, plain, references, token_names
-from pages.feed_forward.activations import Selected
+from pages.feed_forward import examples
+from pages.feed_forward.activations import Selected, above
 from pages.state import links, state
 
 #: What the reading leaves out.
@@ -24,11 +26,14 @@ LIMITS = (
 )
 
 
-def draw(selected: Selected) -> dict[str, go.Figure]:
-    """The tokens that activate the selected neuron, its words, and the button. Returns the figure by its title."""
+def draw(selected: Selected) -> tuple[dict[str, go.Figure], Section | None]:
+    """The tokens that activate the selected neuron, its words, and the button.
+
+    Returns the figure by its title, and the report's part about example sentences."""
     view = selected.view
     st.header(f"Neuron {selected.neuron} of layer {view.layer}", anchor=False)
     drawn = _tokens(selected)
+    places = examples.draw(selected)
     _words(selected)
     off = Zero("ffn.hidden", layer=view.layer, components=(selected.neuron,))
     steps = tuple(step for step in state.get(EditParams.recipe) if step.edit != off)
@@ -39,21 +44,22 @@ def draw(selected: Selected) -> dict[str, go.Figure]:
         "neuron:off",
         {"intervention": "ablation", "edits": (*steps, Step(off))},
     )
-    return drawn
+    return drawn, places
 
 
 def _tokens(selected: Selected) -> dict[str, go.Figure]:
     """The neuron's activation at each token, as bars, and the tokens where it is largest."""
     values, labels = selected.layer.hidden[:, selected.neuron], selected.view.trace.labels
     rows = token_rows.part(len(labels), selected.token, "neuron-tokens")
-    active = [int(at) for at in np.argsort(-values, kind="stable") if values[at] > selected.layer.threshold]
+    strength, what = selected.layer.strength[:, selected.neuron], above(selected)
+    active = [int(at) for at in np.argsort(-strength, kind="stable") if selected.layer.active[at, selected.neuron]]
     strongest = ", ".join(
         f"{token_names.bold(labels, at)} {three_digits(float(values[at]))}" for at in active[: answer.NAMED]
     )
     st.markdown(
-        f"Tokens that activate it: {len(active):,} of {len(values):,}, most of all {strongest}."
+        f"Tokens that activate it ({what}): {len(active):,} of {len(values):,}, most of all {strongest}."
         if active
-        else f"None of the {len(values):,} tokens activates it."
+        else f"None of the {len(values):,} tokens activates it ({what})."
     )
     figure = signed_token_bars(values[rows], labels, "activation", selected.token, first=rows.start)
     plot(

@@ -1,8 +1,10 @@
 """Feed-forward: the neurons of a layer, what the FFN adds next to attention, and what is lost without either."""
 
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from encoder.documents.document import Section
 from encoder.documents.tables import axis, cells_of
 from encoder.explain.neurons import NeuronMap
 from encoder.figures.feed_forward import neuron_heatmap
@@ -10,7 +12,7 @@ from pages.core.frame.frame import heading, show
 from pages.core.view import View
 from pages.core.widgets import Export, answer, title
 from pages.core.words import about, errors_said
-from pages.feed_forward import activations, experts, neuron, updates
+from pages.feed_forward import activations, examples, experts, neuron, updates
 from pages.state import next_page
 
 
@@ -23,7 +25,8 @@ def main(view: View) -> None:
     with answer.area():
         found = activations.draw(selected)
     chosen = experts.draw(view, selected.token)
-    drawn = {**chosen, **neuron.draw(selected), **updates.sizes(view, selected.token)}
+    of_neuron, places = neuron.draw(selected)
+    drawn = {**chosen, **of_neuron, **updates.sizes(view, selected.token)}
     with errors_said(st.info, icon=":material/edit:"):
         lost = updates.left_out(view)
         if lost is not None:
@@ -31,18 +34,24 @@ def main(view: View) -> None:
     if view.loaded.config.conformer is not None:
         st.caption(about.text(__file__, "Second of two"))
     st.caption(about.text(__file__, "Limits"))
-    exported(selected, found, drawn).draw()
+    exported(selected, found, drawn, places).draw()
     if view.loaded.takes == "text":
         next_page("predict", "Masked-word prediction, which word fits a blank")
     else:
         next_page("interventions", "Interventions, switch off a neuron and see what it causes")
 
 
-def exported(selected: activations.Selected, found: NeuronMap, drawn: dict[str, go.Figure]) -> Export:
-    """The activations of the open layer. found: the numbers of the map; drawn: the other figures by their titles."""
+def exported(
+    selected: activations.Selected, found: NeuronMap, drawn: dict[str, go.Figure], places: Section | None
+) -> Export:
+    """The activations of the open layer. found: the numbers of the map; drawn: the other figures by their titles;
+    places: the words of example sentences, once they are found."""
     view, layer = selected.view, selected.layer
 
-    def figures() -> dict[str, go.Figure]:
+    def frame() -> pd.DataFrame:
+        return cells_of(axis(view.trace.labels), "neuron", numbers={"activation": layer.hidden})
+
+    def sections() -> list[Section]:
         whole = neuron_heatmap(
             found.values,
             found.neurons,
@@ -51,19 +60,23 @@ def exported(selected: activations.Selected, found: NeuronMap, drawn: dict[str, 
             token=selected.token,
             neuron=selected.neuron,
         )
-        return {f"Activations of layer {view.layer}, most active neurons first": whole, **drawn}
+        figures = {f"Activations of layer {view.layer}, most active neurons first": whole, **drawn}
+        parts = [Section(heading, figure=figure) for heading, figure in figures.items()]
+        parts[1:1] = [Section("Which neurons are active", sentences=(activations.share(selected),))]
+        return [*parts, *([] if places is None else [places]), Section("Numbers", table=frame())]
 
     return Export(
         view,
         title(view, f"Neurons of layer {view.layer}"),
-        lambda: cells_of(axis(view.trace.labels), "neuron", numbers={"activation": layer.hidden}),
-        figures=figures,
+        frame,
+        sections=sections,
         lines="from encoder import causal, explain\n"
         "from encoder.explain.neurons import update_sizes\n"
-        f"hidden = explain.hidden_activations(trace, {view.layer}).hidden\n"
+        f"layer = explain.hidden_activations(trace, {view.layer})\n"
+        "hidden, active = layer.hidden, layer.active\n"
         f"activation = hidden[{selected.token}, {selected.neuron}]\n"
         "updates = update_sizes(trace)\n"
-        "lost = causal.leave_out_each_sublayer(model, trace)",
+        "lost = causal.leave_out_each_sublayer(model, trace)" + ("" if places is None else examples.lines(selected)),
         settings={"Layer": view.layer, "Neuron": selected.neuron, "Token": selected.token},
     )
 

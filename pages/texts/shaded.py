@@ -1,7 +1,6 @@
 """What makes the score: both texts, each word shaded by what the score loses without it."""
 
 import dataclasses
-from html import escape
 
 import numpy as np
 import streamlit as st
@@ -12,7 +11,7 @@ from encoder.scores import ScoreExplanation, WordEffect
 from encoder.texts.hits import LEAST_EFFECT
 from pages.components.patch_map import patch_map
 from pages.core.stores import estimates, input_kinds
-from pages.core.widgets import answer, over_image
+from pages.core.widgets import answer, over_image, shaded
 from pages.core.words import number, plain
 from pages.state import state
 from pages.texts.params import Params
@@ -24,8 +23,6 @@ NAMED = 3
 DIGITS = 4
 #: Pixels of an image's longer side.
 IMAGE_SIZE = 260
-#: Colours of an effect above and below 0, red, green, blue.
-ABOVE, BELOW = "0, 128, 120", "214, 96, 0"
 
 
 def draw(subject: Subject) -> None:
@@ -51,7 +48,7 @@ def draw(subject: Subject) -> None:
     sides = (("Query", subject.query, why.words_a), ("Text", subject.text, why.words_b))
     if not is_media:
         texts = [
-            f'<p dir="auto"><small>{name}</small> {shaded(text, words, limit, bool(side.cut_at))}</p>'
+            shaded.paragraph(name, text, _parts(words), limit, bool(side.cut_at))
             for (name, text, words), side in zip(sides, why.source.sides, strict=True)
         ]
         st.html(f'<div class="enc-shaded">{"".join(texts)}</div>')
@@ -83,7 +80,7 @@ def _of_input(subject: Subject, at: int, name: str, text: str, words: tuple[Word
     if takes == "sound":
         st.audio(wav_bytes(subject.given[at]), format="audio/wav")  # type: ignore[index]
         text, words = _written(words)
-    st.html(f'<div class="enc-shaded"><p dir="auto"><small>{name}</small> {shaded(text, words, limit)}</p></div>')
+    st.html(f'<div class="enc-shaded">{shaded.paragraph(name, text, _parts(words), limit)}</div>')
 
 
 def _written(words: tuple[WordEffect, ...]) -> tuple[str, tuple[WordEffect, ...]]:
@@ -108,20 +105,8 @@ def _words(why: ScoreExplanation) -> ScoreExplanation:
     return why
 
 
-def shaded(text: str, words: tuple[WordEffect, ...], limit: float, is_cut: bool = False) -> str:
-    """HTML of a text, each part on a background as strong as its effect. is_cut: a red mark at its end."""
-    parts, at = [], 0
-    for one in words:
-        parts.append(escape(text[at : one.start]))
-        share = min(1.0, abs(one.effect) / (limit or 1.0))
-        colour = f"rgba({ABOVE if one.effect >= 0 else BELOW}, {0.75 * share:.3f})"
-        inside = escape(text[one.start : one.end])
-        parts.append(f'<span style="background:{colour}" title="{_signed(one.effect)}">{inside}</span>')
-        at = one.end
-    rest = escape(text[at:])
-    if is_cut:
-        parts.append('<b class="enc-cut" title="The text is cut here.">✂</b>')
-    return "".join(parts) + (f'<span style="opacity:0.5">{rest}</span>' if rest.strip() else rest)
+def _parts(words: tuple[WordEffect, ...]) -> list[tuple[int, int, float]]:
+    return [(one.start, one.end, one.effect) for one in words]
 
 
 def _signed(value: float, digits: int = 3) -> str:

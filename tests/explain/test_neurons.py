@@ -9,6 +9,7 @@ import torch
 import encoder
 from encoder import EncoderError
 from encoder.edits import Add
+from encoder.explain import neuron_examples
 from encoder.explain.neurons import most_active, neuron_map, promoted_words, update_sizes
 from tests.explain.conftest import NAMES, TEXT, model_of
 
@@ -86,3 +87,34 @@ def test_errors():
         promoted_words(model_of("minilm"), 0, 0)
     with pytest.raises(EncoderError, match=r"neuron 512.*0 to 511"):
         promoted_words(encoder.load("twin-pre", device="cpu"), 0, 512)
+
+
+@pytest.mark.parametrize("name", ["minilm", next(name for name in NAMES if model_of(name).config.gated)])
+def test_the_words_of_many_texts_are_those_of_each_text(name: str):
+    model, texts = model_of(name), ("The unflappable cat sat.", "a dog", "Birds sing on the mat, and a dog sings.")
+    found = neuron_examples(model, texts, 1, k=3)
+    values, words, starts = [], [], []
+    for text in texts:
+        trace = model.trace(text, request=("ffn.hidden",))
+        hidden, source = trace.values["layers.1.ffn.hidden"].numpy(), trace.source
+        starts.append(np.abs(hidden[0]) if model.config.gated else hidden[0])
+        for word in sorted({one for one in source.words if one >= 0}):
+            of = [at for at, one in enumerate(source.words) if one == word]
+            strongest = (np.abs(hidden[of]) if model.config.gated else hidden[of]).argmax(axis=0)
+            values.append(np.take_along_axis(hidden[of], strongest[None], 0)[0])
+            words.append(text[source.offsets[of[0]][0] : source.offsets[of[-1]][1]])
+    values = np.array(values)  # [W, F]
+    strength = np.abs(values) if model.config.gated else values
+    assert sorted(texts[text][start:end] for text, start, end in found.words) == sorted(words)
+    assert "unflappable" in words  # of several tokens
+    np.testing.assert_allclose(found.special["[CLS]"], (np.array(starts) > 0.1).mean(axis=0), atol=1e-9)
+    np.testing.assert_allclose(found.share, (strength > 0.1).mean(axis=0), atol=1e-9)
+    for neuron in range(0, model.config.d_ffn, 97):
+        order = np.argsort(-strength[:, neuron])[:3]
+        order = order[strength[order, neuron] > 0.1]
+        shown = found.of(neuron)
+        assert [one.word for one in shown] == [words[at] for at in order]
+        assert [one.activation for one in shown] == pytest.approx(values[order, neuron], abs=1e-4)
+        assert sum(count for _, count in found.named(neuron)) == len(shown)
+    with pytest.raises(EncoderError, match="No neuron"):
+        found.of(model.config.d_ffn)

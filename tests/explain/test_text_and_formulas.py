@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from encoder import EncoderError, TextEncoder, explain
 from encoder.explain import Place, Variant, latex
-from tests.explain.conftest import SHORT, TEXT, model_of, traces_of
+from tests.explain.conftest import NAMES, SHORT, TEXT, model_of, traces_of
 
 
 def test_text_to_ids(minilm: TextEncoder):
@@ -104,18 +104,21 @@ def test_norms_that_are_not_there(minilm: TextEncoder):
         explain.norm_moments(trace, trace, "nonsense")
 
 
-def test_share_that_is_off():
+def test_which_neurons_are_active():
     relu, _ = traces_of("pre, sinusoidal, ReLU")["alone"]
     layer = explain.hidden_activations(relu, 1)
-    assert layer.exactly_zero
-    assert layer.off_share == pytest.approx(float((relu.values["layers.1.ffn.hidden"] == 0).float().mean()))
-    assert 0.2 < layer.off_share < 0.8
+    assert layer.threshold == 0
+    assert layer.active_share == pytest.approx(float((relu.values["layers.1.ffn.hidden"] > 0).float().mean()))
+    assert 0.2 < layer.active_share < 0.8
     gelu, _ = traces_of("minilm")["alone"]
-    layer = explain.hidden_activations(gelu, 1, threshold=0.05)
-    assert not layer.exactly_zero
-    assert layer.off_share == pytest.approx(float((gelu.values["layers.1.ffn.hidden"].abs() < 0.05).float().mean()))
-    assert layer.off_by_token.mean() == pytest.approx(layer.off_share)
-    assert layer.never.shape == (1536,)
+    layer, hidden = explain.hidden_activations(gelu, 1, threshold=0.05), gelu.values["layers.1.ffn.hidden"]
+    assert layer.active_share == pytest.approx(float((hidden > 0.05).float().mean()))
+    assert (hidden < -0.05).any()  # GELU's small negative values do not count
+    assert layer.active_by_token.mean() == pytest.approx(layer.active_share)
+    assert layer.never.tolist() == (hidden <= 0.05).all(dim=0).tolist()
+    gated = next(traces_of(name)["alone"][0] for name in NAMES if model_of(name).config.gated)
+    layer, hidden = explain.hidden_activations(gated, 1), gated.values["layers.1.ffn.hidden"]
+    assert layer.active_share == pytest.approx(float((hidden.abs() > layer.threshold).float().mean()))
 
 
 # --- LaTeX -----------------------------------------------------------------------------------------------------------

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import html
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import encoder
-from encoder import causal, explain
+from encoder import causal, explain, probe
 from encoder.edits import Zero
 from encoder.explain.neurons import promoted_words, update_sizes
 from encoder.figures.numbers import three_digits
 from pages.core.inputs.edited import parse_recipe
 from pages.core.words.formulas import number
+from pages.feed_forward import examples
 from tests.load import every_family
-from tests.pages.apps import assert_well, exported, press, visit, written
+from tests.pages.apps import assert_well, exported, labels, press, visit, written
 
 TEXT = "The cat sat on the mat."
 
@@ -26,7 +29,9 @@ def test_the_numbers_are_those_of_the_engine(minilm: encoder.TextEncoder) -> Non
     trace = minilm.trace(TEXT)
     layer = explain.hidden_activations(trace, 2)
     assert f"**{three_digits(float(layer.hidden[2, 17]))}**" in written(app)
-    assert f"{1 - layer.off_share:.1%}" in written(app)
+    assert f"{layer.active_share:.1%}" in written(app)
+    assert f"{(layer.hidden[:, 17] > 0.1).sum()} of {len(layer.hidden)}" in written(app)  # one meaning of “active”
+    assert f"{(layer.hidden[2] > 0.1).mean():.0%} of 1,536 neurons" in written(app)
     lost = causal.leave_out_each_sublayer(minilm, TEXT).numpy()
     assert f"**{number(float(lost.ravel()[np.abs(lost).argmax()]))}**" in written(app)
     assert f"{three_digits(float(update_sizes(trace)['ffn'].max()))} in L" in written(app)
@@ -37,6 +42,32 @@ def test_the_numbers_are_those_of_the_engine(minilm: encoder.TextEncoder) -> Non
     press(app, "Switch this neuron off")
     assert_well(app)
     assert parse_recipe(app.query_params["edits"])[0].edit == Zero("ffn.hidden", layer=2, components=(17,))
+
+
+def test_the_words_of_example_sentences_are_in_the_report(
+    minilm: encoder.TextEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(examples, "SENTENCES", 40)
+    files: dict[str, Callable[[], bytes]] = {}
+    monkeypatch.setattr("pages.core.widgets.export._button", lambda label, data, *_: files.update({label: data}))
+    app = visit("feed_forward", text=TEXT, layer="1", i="2", neuron="17")
+    assert "Most active on" not in written(app)
+    press(app, "Find its words")
+    assert_well(app)
+    found = explain.neuron_examples(minilm, probe.examples()[:40], 1)
+    first = found.of(17)[0]
+    assert f"Most active on: **{found.named(17)[0][0]}**" in written(app)
+    assert f"{found.share[17]:.1%} of the {len(found.words):,} words" in written(app)
+    shown = next(one.proto.body for one in app.get("html") if "enc-shaded" in one.proto.body)
+    assert f">{first.word}</span>" in shown
+    assert shown.count("<p ") == len(found.of(17))
+    report = files["HTML report"]().decode()
+    assert html.escape(first.text) in report
+    assert f"{explain.hidden_activations(minilm.trace(TEXT), 1).active_share:.1%}" in report
+    names: dict = {}
+    exec(exported(app), names)
+    assert names["places"][0] == first
+    assert "Find its words" not in labels(visit("feed_forward", layer="1", neuron="18"))  # of all neurons of the layer
 
 
 def test_words_of_a_twin() -> None:
