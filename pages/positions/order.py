@@ -17,8 +17,8 @@ from pages.components import on_click, plot
 from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View, ViewParams, selection, token_rows
-from pages.core.widgets import Export, export, place, title
-from pages.core.words import about, change, formulas, plain, references, token_names
+from pages.core.widgets import Export, answer, export, place, title
+from pages.core.words import about, change, number, plain, references, token_names
 from pages.state import state
 
 #: Longer inputs are not run a second time: it takes as long as the first time.
@@ -72,7 +72,7 @@ def order_in_words(view: View, found: positions.OrderEffect) -> str:
     if found.same:
         return (
             f"This model cannot tell the two orders apart. All output vectors are equal up to rounding: "
-            f"largest change {formulas.number(found.difference)} of the norm."
+            f"largest change {number(found.difference)} of the norm."
         )
     return f"With the words reversed, {outputs_in_words(view, found.cosine)}"
 
@@ -81,8 +81,8 @@ def outputs_in_words(view: View, cosine: np.ndarray) -> str:
     """The mean cosine of a token's two outputs, and the token whose output changes most. cosine: [T]."""
     least = int(cosine.argmin())
     return (
-        f"an output has a cosine of **{cosine.mean():.3f}** with its own before (mean); that of "
-        f"**{token_names.quoted(view.trace.labels, least)}** changes most: **{cosine[least]:.3f}**."
+        f"an output has a cosine of **{number(cosine.mean())}** with its own before (mean); that of "
+        f"**{token_names.quoted(view.trace.labels, least)}** changes most: **{number(cosine[least])}**."
     )
 
 
@@ -108,13 +108,14 @@ def without_positions(view: View) -> Export:
     references.markdown(f"{order_without(without)} {trained_with(view)} {outputs_in_words(view, cosine)}")
     part = token_rows.part(trace.n_tokens, view.i, "without")
     drawn = figures.order_bars(cosine[part], trace.labels, selected=view.i, first=part.start)
-    input_row.place_on_picture(view)
-    plot(
-        drawn,
-        key="without",
-        alt=f"Cosine of every token's output vectors in this {words_of(trace).input} with and without positions.",
-        on_event=on_click(column=lambda token: state.put(ViewParams.i, token), clear=selection.clear),
-    )
+    with answer.area():
+        input_row.place_on_picture(view)
+        plot(
+            drawn,
+            key="without",
+            alt=f"Cosine of every token's output vectors in this {words_of(trace).input} with and without positions.",
+            on_event=on_click(column=lambda token: state.put(ViewParams.i, token), clear=selection.clear),
+        )
     st.markdown(f"{vector_in_words(view, without)} {pair_in_words(view, without)}")
     st.caption(
         "Bars: cosine of a token's output vectors with and without positions (1: same direction, 0: orthogonal)."
