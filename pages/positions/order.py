@@ -48,7 +48,7 @@ def reversed_order(view: View, mechanism: str) -> None:
     """
     trace = view.trace
     found: positions.OrderEffect = view.derived("order effect", positions.order_effect)
-    references.markdown(f"{mechanism}  \n{order_in_words(view, found)}")
+    st.markdown(order_in_words(view, found))
     part = token_rows.part(trace.n_tokens, view.i, "order")
     plot(
         figures.order_bars(
@@ -59,9 +59,10 @@ def reversed_order(view: View, mechanism: str) -> None:
     )
     if found.moved.any():
         st.caption(f"{in_order(view, range(trace.n_tokens))}  \n{in_order(view, found.order)}")
-    st.caption(
+    references.caption(
         "Bars: cosine of a token's output vectors in both sentences (1: same direction, 0: orthogonal)."
         + token_rows.which(part, trace.n_tokens, view.i)
+        + f" {mechanism}"
     )
 
 
@@ -105,7 +106,7 @@ def without_positions(view: View) -> Export:
     trace, without = view.trace, view.but(edits=(DropPositions(),))
     other = without.trace  # before `derived`, whose function may ask for no trace
     cosine: np.ndarray = view.derived("cosines without positions", partial(output_cosines, other=other))
-    references.markdown(f"{order_without(without)} {trained_with(view)} {outputs_in_words(view, cosine)}")
+    st.markdown(f"{order_without(without)} {trained_with(view)} {outputs_in_words(view, cosine)}")
     part = token_rows.part(trace.n_tokens, view.i, "without")
     drawn = figures.order_bars(cosine[part], trace.labels, selected=view.i, first=part.start)
     with answer.area():
