@@ -23,7 +23,7 @@ class PositionEdit(Edit):
 
     def check(self, config: EncoderConfig, n_tokens: int, n_memory: int = 0) -> None:
         super().check(config, n_tokens, n_memory)
-        if config.position == "none" and not config.table_rows and not (config.disentangled or config.distance_keys):
+        if not config.has_positions:
             raise EncoderError("This model has no positional encodings to edit: choose another model.")
 
 

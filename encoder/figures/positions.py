@@ -164,20 +164,21 @@ def offset_map(
 
 
 def order_bars(
-    cosine: object, labels: Sequence[str], *, moved: object, selected: int | None = None, first: int = 0
+    cosine: object, labels: Sequence[str], *, moved: object | None = None, selected: int | None = None, first: int = 0
 ) -> go.Figure:
-    """cosine [T] of each token's output before and after a change of the word order, a bar a token.
+    """cosine [T] of each token's output before and after a change of the positions, a bar a token.
 
-    moved [T] bool: the tokens whose position changed; the others are drawn paler. labels: of the whole text; first: the
-    token of the first bar, when a part is drawn; selected: the marked token.
+    moved [T] bool: the tokens whose position changed; the others are drawn paler. None: the positions were left out.
+    labels: of the whole text; first: the token of the first bar, when a part is drawn; selected: the marked token.
     """
     values = as_array(cosine, name="cosine", ndim=1)
     labels = check_labels(labels, first + len(values), "labels")
-    elsewhere = np.asarray(moved, dtype=bool)
+    elsewhere = np.ones(len(values), dtype=bool) if moved is None else np.asarray(moved, dtype=bool)
+    changed = "without positions" if moved is None else "position changed"
     places = first + np.arange(len(values), dtype=np.int32)
     figure = go.Figure()
     for name, chosen, shade in (
-        ("position changed", elsewhere, colour.SERIES[0]),
+        (changed, elsewhere, colour.SERIES[0]),
         ("same position", ~elsewhere, colour.faded(colour.NEUTRAL, 0.6)),
     ):
         hover = "%{x}: cosine %{y:.4f}"
@@ -188,6 +189,7 @@ def order_bars(
             yaxis=plain_axis("cosine with the output before") | {"range": [min(0.0, float(values.min()) * 1.05), 1.05]},
             barmode="overlay",
             legend=LEGEND,
+            showlegend=moved is not None,
             uirevision=f"{len(values)}+{first}",
         )
     )

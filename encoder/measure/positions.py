@@ -3,6 +3,7 @@
 Shapes: N positions, T tokens, D d_model, E width of the tables, K width of a head, H heads.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from encoder.model.encoder import Encoder
 from encoder.model.rotary import rotate
 from encoder.model.sines import is_sines_of_grid
 from encoder.trace import tokens
+from encoder.trace.capture import record
 from encoder.trace.trace import Trace
 
 
@@ -210,7 +212,8 @@ class OrderEffect:
 
 @torch.no_grad()
 def order_effect(trace: Trace) -> OrderEffect:
-    """Run each sentence's tokens in reverse order and compare every token's output: one forward pass.
+    """Run each sentence's tokens in reverse order and compare every token's output: one forward pass, with the edits
+    of the trace.
 
     Without positions an encoder gives the same vectors in another order, but for rounding (Vaswani et al. 2017, 3.5).
     """
@@ -222,9 +225,9 @@ def order_effect(trace: Trace) -> OrderEffect:
         segments[: len(trace.source)] = torch.tensor(trace.source.segments, device=device)
     mask = None if trace.n_real == trace.n_tokens else trace.mask.unsqueeze(0)
     places = None if trace.places is None else trace.places[order.to(device)].unsqueeze(0)
-    turned = trace.encoder(ids.unsqueeze(0), mask, None if segments is None else segments.unsqueeze(0), places=places)[
-        0
-    ]
+    segments = None if segments is None else segments.unsqueeze(0)
+    with record(trace.applied) if trace.applied else nullcontext():
+        turned = trace.encoder(ids.unsqueeze(0), mask, segments, places=places)[0]
     now = torch.empty_like(turned)
     now[order.to(device)] = turned
     before, after = trace.output.float(), now.float()

@@ -113,10 +113,15 @@ def head_differences(one: Trace, other: Trace, layer: int) -> np.ndarray:
 
 
 @torch.no_grad()
-def output_agreement(one: Trace, other: Trace) -> float:
-    """Mean cosine between a token's output in one trace and in the other: 1 where nothing has changed."""
+def output_cosines(one: Trace, other: Trace) -> np.ndarray:
+    """[T] float64: cosine between each token's output in one trace and in the other: 1 where nothing has changed."""
     _check_alike(one, other)
-    return _mean(_cosine(one.output, other.output), one.mask)
+    return _cosine(one.output, other.output).cpu().numpy()
+
+
+def output_agreement(one: Trace, other: Trace) -> float:
+    """The mean of `output_cosines`, over real tokens."""
+    return float(output_cosines(one, other)[one.mask.cpu().numpy()].mean())
 
 
 def _check_alike(one: Trace, other: Trace) -> None:

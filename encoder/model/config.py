@@ -534,6 +534,12 @@ class EncoderConfig:
         return head * self.n_kv_heads // self.n_heads
 
     @property
+    def has_positions(self) -> bool:
+        """Whether a vector, a rotation or a score depends on where a token is: what edits of positions change."""
+        in_scores = self.table_rows > 0 or self.disentangled is not None or self.distance_keys is not None
+        return self.position != "none" or in_scores
+
+    @property
     def table_rows(self) -> int:
         """Rows of a table of biases: buckets of distances, or differences of rows and columns; 0: no table."""
         if self.relative_grid and self.patches is not None:

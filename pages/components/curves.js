@@ -10,6 +10,9 @@ import { mounted } from "./mounted.js";
 const [EVERY, REST] = [200, 40]; // milliseconds between two questions, and at least after an answer
 const AGAIN = 1000; // until the page runs instead, where the channel does not answer
 const PARTS = ["losses", "points", "steps", "maps", "predicted", "rows", "sinks"];
+const SINKS = "Attention sinks: the token that each head attends to most";
+const SINKS_MEAN = "A sink receives much attention and adds little: its value has a small norm, here divided by the " +
+  "mean norm of the other values (below 1: smaller). Place 1 is the largest norm.";
 const percent = (share) => `${(100 * share).toFixed(1)}%`;
 
 /** @extends {Drawing<CurvesHeader>} */
@@ -28,7 +31,8 @@ class CurvesView extends Drawing {
     const steps = make("div", { class: "enc-steps" });
     const answers = make("div", { class: "enc-answers", tabindex: "0", role: "region", "aria-label": "Answers" });
     const sinks = make("div", { class: "enc-answers", tabindex: "0", role: "region", "aria-label": "Attention sinks" });
-    super(parent, "The runs", "enc-curves", list, panels, steps, answers, sinks);
+    const lab = make("details", { class: "enc-sinks" }, make("summary", {}, SINKS), make("p", {}, SINKS_MEAN), sinks);
+    super(parent, "The runs", "enc-curves", list, panels, steps, answers, lab);
     this.list = list;
     this.panels = panels;
     this.steps = steps;

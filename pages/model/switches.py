@@ -28,7 +28,7 @@ def edits_of(view: View) -> dict[str, Edit]:
     }
     if not config.causal:
         found["causal"] = CausalMask()
-    if config.position != "none" or config.relative_buckets or config.distance_keys is not None:
+    if config.has_positions:
         found["positions"] = DropPositions()
     return found
 

@@ -1,7 +1,4 @@
-"""Positions: how a model knows word order, how similar two positions are, and what reversing the words changes."""
-
-from collections.abc import Iterable
-from itertools import islice
+"""Positions: how a model knows word order, how similar two positions are, and what the positions change."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,25 +11,20 @@ from encoder.explain.source import array
 from encoder.figures.numbers import three_digits
 from encoder.maps import EXACT_TOKENS
 from encoder.measure import positions
-from pages.components import plot
 from pages.core.frame import input_row
 from pages.core.frame.frame import heading, show
 from pages.core.inputs.input_words import words_of
-from pages.core.view import View, token_rows
+from pages.core.view import View
 from pages.core.widgets import Export, title
-from pages.core.words import about, formulas, plain, references, token_names
+from pages.core.words import about, formulas, references
 from pages.positions.encodings import Tables, chosen_encoding, chosen_product, encodings, patch_positions, similarity
 from pages.positions.offsets import disentangled, grid_bias, relative_bias, rotary
+from pages.positions.order import is_too_long, reversed_order, without_positions
 from pages.positions.params import Params
 from pages.state import next_page, state
 
 #: More positions are not drawn: the similarity map would have more than 262,144 cells.
 MOST_POSITIONS = 512
-#: Longer texts are not run a second time, in reverse: it takes as long as the first time.
-MOST_REVERSED = 1_024
-
-#: More tokens are not written out.
-MOST_LISTED = 40
 
 FORMULAS = {
     "sinusoidal": latex.stack(r"P_{p,2c} = \sin\frac{p}{10000^{2c/D}}", r"P_{p,2c+1} = \cos\frac{p}{10000^{2c/D}}"),
@@ -49,20 +41,26 @@ def main(view: View) -> None:
     trace = view.trace
     with heading(about.text(__file__, "Why positions")):
         part = state.segmented(Params.part, "Part of the page", parts(view), label_visibility="collapsed")
-    if part != "order":
+    export = exported(view)
+    if part in ("encoding", "similar"):
         vectors(view, part)
-    elif trace.kind == "text":
-        reversed_order(view)
-    else:
+    elif part == "order" and trace.kind != "text":
         patch_positions(view)
-    exported(view).draw()
+    elif part == "without" and not view.loaded.config.has_positions:
+        references.markdown(f"{mechanism(view)} This part leaves positions out: choose another model.")
+    elif not is_too_long(view):
+        if part == "order":
+            reversed_order(view, mechanism(view))
+        else:
+            export = without_positions(view)
+    export.draw()
     next_page("heads", "Heads, which heads attend by position")
 
 
 def parts(view: View) -> dict[str, str]:
     """The parts of the page that this input has."""
     trace = view.trace
-    found = {"encoding": "Encoding", "similar": "Similarity of positions"}
+    found = {"without": "Without positions", "encoding": "Encoding", "similar": "Similarity of positions"}
     if trace.kind == "text":
         return {"order": "Reverse order", **found}
     has_patches = trace.kind == "image" and trace.position is not None
@@ -187,6 +185,12 @@ def encoding_in_words(view: View, added: np.ndarray | None) -> str:
     return about.text(__file__, kind, **values)
 
 
+def mechanism(view: View) -> str:
+    """How the model knows its positions, in one sentence."""
+    some = added_vectors(view, min(view.trace.n_tokens, view.loaded.config.max_tokens))
+    return encoding_in_words(view, some).splitlines()[0].strip()
+
+
 def details(view: View) -> str:
     """Norms of what is added, relative positions and the attention window, as far as the model has them."""
     trace, config = view.trace, view.loaded.config
@@ -221,60 +225,6 @@ def chosen_number(view: View) -> int:
     trace, config = view.trace, view.loaded.config
     longest = min(config.max_tokens, MOST_POSITIONS)
     return min(trace.n_tokens, longest) if state.get(Params.rows) == "sentence" else longest
-
-
-def reversed_order(view: View) -> None:
-    """What the order of the words changes: the cosine of every token's two output vectors."""
-    trace = view.trace
-    if trace.n_tokens > MOST_REVERSED:
-        st.caption(
-            f"This text has {trace.n_tokens:,} tokens, and the page runs at most {MOST_REVERSED:,} in reverse order. "
-            "Type a shorter text."
-        )
-        return
-    found: positions.OrderEffect = view.derived("order effect", positions.order_effect)
-    some = added_vectors(view, min(trace.n_tokens, view.loaded.config.max_tokens))
-    mechanism, *_ = encoding_in_words(view, some).splitlines()
-    references.markdown(f"{mechanism.strip()}  \n{order_in_words(view, found)}")
-    part = token_rows.part(trace.n_tokens, view.i, "order")
-    plot(
-        figures.order_bars(
-            found.cosine[part], trace.labels, moved=found.moved[part], selected=view.i, first=part.start
-        ),
-        key="order",
-        alt="Cosine of every token's output vectors in this sentence and in the reversed one.",
-    )
-    if found.moved.any():
-        st.caption(f"{in_order(view, range(trace.n_tokens))}  \n{in_order(view, found.order)}")
-    st.caption(
-        "Bars: cosine of a token's output vectors in both sentences (1: same direction, 0: orthogonal)."
-        + token_rows.which(part, trace.n_tokens, view.i)
-    )
-
-
-def order_in_words(view: View, found: positions.OrderEffect) -> str:
-    """How much the output vectors of both orders differ."""
-    trace = view.trace
-    if not found.moved.any():
-        return "This sentence is too short: it has no other order."
-    if found.same:
-        return (
-            f"This model cannot tell the two orders apart. All output vectors are equal up to rounding: "
-            f"largest change {formulas.number(found.difference)} of the norm."
-        )
-    least = int(found.cosine.argmin())
-    return (
-        f"With the words reversed, an output has a cosine of **{found.cosine.mean():.3f}** with its own before (mean); "
-        f"that of **{token_names.quoted(trace.labels, least)}** changes most: **{found.cosine[least]:.3f}**."
-    )
-
-
-def in_order(view: View, order: Iterable[int]) -> str:
-    """The tokens in this order, at most as many as fit on a few lines."""
-    trace = view.trace
-    shown = [plain(trace.labels[token]) for token in islice(order, MOST_LISTED)]
-    more = " …" if trace.n_tokens > MOST_LISTED else ""
-    return f"{' · '.join(shown)}{more}"
 
 
 show(main)

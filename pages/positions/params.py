@@ -5,11 +5,13 @@ from pages.state import Param, choice, state
 
 @state.register
 class Params:
-    """part: what the order changes, the encoding, or the similarity of its positions; rows: which positions are drawn;
-    encoding: that of the model, or sines and cosines for comparison; product: the similarity of two positions.
+    """part: what the reverse order changes, or leaving out positions; the encoding, or the similarity of its positions.
+
+    rows: which positions are drawn; encoding: that of the model, or sines and cosines for comparison; product: the
+    similarity of two positions.
     """
 
-    part: Param[str] = choice("order", ("order", "encoding", "similar"), url="positions_part")
+    part: Param[str] = choice("order", ("order", "without", "encoding", "similar"), url="positions_part")
     rows: Param[str] = choice("sentence", ("sentence", "all"))
     encoding: Param[str] = choice("model", ("model", "sines"))
     product: Param[str] = choice("cosine", ("cosine", "dot"))

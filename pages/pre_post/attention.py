@@ -19,6 +19,7 @@ from pages.core.widgets import Export, comparison_maps, place
 from pages.core.widgets.compared import Compared
 from pages.core.widgets.comparison import Side, Sides
 from pages.core.words import gestures
+from pages.pre_post.recorded import why_pre_norm
 from pages.state import state
 
 SIGNS = {"pre": "●", "post": "■"}
@@ -28,6 +29,7 @@ def attention(view: View, traces: PairTraces) -> None:
     """The heads of both encoders, and the selected one large."""
     with st.container(key="both-grids"):
         grids(view, traces)
+    why_pre_norm()
     one_head(view, traces).draw()
 
 

@@ -78,13 +78,11 @@ def agreement(traces: norm_pair.PairTraces) -> str:
     """How much the outputs of both sides agree: token by token, and in the vector of the whole input, as on Model."""
     tokens = traces.of_both("agreement", output_agreement)
     original = original_of(traces)
-    other = "post" if original == "pre" else "pre"
-    side, moved = traces.of(original), traces.of(other)
+    side, moved = traces.of(original), traces.of("post" if original == "pre" else "pre")
     vector, *_ = causal.outcomes_of(side.loaded, side.trace, [moved.trace], causal.SentenceVector())[-1:]
     return (
-        f"In {PLACEMENT_NAMES[other]} the same weights, not trained again, give other vectors: cosine with "
-        f"{PLACEMENT_NAMES[original]} **{three_digits(tokens)}** on average of the tokens, **{three_digits(vector)}** "
-        f"for the {words_of(side.trace).input} vector (as on Model)."
+        f"The vectors: cosine **{three_digits(tokens)}** on average of the tokens, **{three_digits(vector)}** for the "
+        f"{words_of(side.trace).input} vector."
     )
 
 

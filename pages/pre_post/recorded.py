@@ -8,7 +8,7 @@ from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train import curves
 from pages.components import plot
 from pages.core.widgets import Export
-from pages.core.words import about
+from pages.core.words import about, errors_said
 from pages.pre_post.params import Params
 from pages.state import state
 
@@ -20,6 +20,19 @@ CURVES = {
 }
 #: (warm-up, deeper) -> dash.
 DASHES = {(True, False): "solid", (False, False): "dash", (True, True): "dashdot", (False, True): "dot"}
+
+
+def why_pre_norm() -> None:
+    """Why people choose pre-norm, next to what the deepest recorded runs show, and the limit of that."""
+    with errors_said(st.info, icon=None):
+        _, accuracy = curves.at_common_step(curves.recorded())
+        layers = max(accuracy.index.get_level_values("n_layers"))
+        shares = {
+            f"{placement}_{warm_up}": f"{accuracy.loc[(layers, warm_up), placement]:.1%}"
+            for placement in PLACEMENT_NAMES
+            for warm_up in ("with", "without")
+        }
+        st.markdown(about.text(__file__, "Why people choose pre-norm", layers=layers, **shares))
 
 
 def recorded_training() -> None:
@@ -47,6 +60,7 @@ def recorded_training() -> None:
         alt=f"Recorded {CURVES[what][0]} of every run; colour shows the norm placement.",
     )
     at_common_step(table)
+    why_pre_norm()
     st.caption(about.text(__file__, "How the twins were trained"))
     chosen = "" if depth == "all" else f"table = table[table.n_layers == {shown[depth][0]}]\n"
     Export(

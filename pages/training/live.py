@@ -173,20 +173,28 @@ def problems(group: runs.RunGroup, views: Mapping[str, RunView]) -> None:
 
 
 def answer_in_words(shown: Shown) -> str:
-    """What each run has come to, in Markdown, next to guessing."""
+    """What each run has come to, in Markdown, next to guessing, and whether with warm-up where all runs agree on it."""
     said = []
     for name, view in shown.views.items():
         if not view.curve:
             continue
         nearly_all = next((point for point in view.curve if point["accuracy"] >= 0.995), None)
         if nearly_all is not None:
-            said.append(f"**{plain(name)}**: over 99% right from step {int(nearly_all['step']):,}.")
+            said.append(f"**{plain(name)}** over 99% right from step {int(nearly_all['step']):,}")
         else:
             last = view.curve[-1]
-            said.append(f"**{plain(name)}**: {last['accuracy']:.1%} right at step {int(last['step']):,}.")
+            said.append(f"**{plain(name)}** {last['accuracy']:.1%} right at step {int(last['step']):,}")
     if not said:
         return "Nothing is measured yet."
-    return " ".join([*said, f"Guessing: {1 / len(shown.held_out.task.classes):.0%}."])
+    warm = {view.settings.warmup_steps for view in shown.views.values()}
+    shared = f"With {warm_up(shown.settings)}: " if warm != {0} else "Without warm-up: "
+    guessing = f"Guessing: {1 / len(shown.held_out.task.classes):.0%}."
+    return f"{shared if len(warm) == 1 else ''}{'; '.join(said)}. {guessing}"
+
+
+def warm_up(settings: TaskSettings) -> str:
+    """The warm-up of a run, in words."""
+    return f"warm-up of {settings.warmup_steps} steps" if settings.warmup_steps else "no warm-up"
 
 
 def measured_on(shown: Shown) -> str:

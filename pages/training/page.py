@@ -105,7 +105,8 @@ def show_recording() -> None:
     live.picture(shown)
     live.head_controls(shown.settings)
     st.caption(
-        f"Recorded {recording.made}: {runs.RECORDED}. The buttons train here. {settings_of(shown)}. "
+        f"Recorded {recording.made}: {runs.RECORDED}. The buttons train here. In warm-up the learning rate rises over "
+        f"the first steps: Experiments, “{runs.WITH_WARM_UP}”, trains with it. {settings_of(shown)}. "
         f"{live.measured_on(shown)}"
     )
 
@@ -145,7 +146,7 @@ def settings_of(shown: live.Shown) -> str:
     if len(positions) == 1:
         said.append("no positions" if positions == {"none"} else f"{one.position} positions")
     if len(warm) == 1:
-        said.append(f"warm-up of {one.warmup_steps} steps" if one.warmup_steps else "no warm-up")
+        said.append(live.warm_up(one))
     return ", ".join([*said, f"batches of {one.batch_size}", f"seed {one.seed}"])
 
 

@@ -37,11 +37,14 @@ _STARTED, _OPENED, _UPLOADS = "_training_started", "_trained_opened", "_trained_
 Values = dict[Param[Any], Any]
 #: The experiment whose runs are recorded.
 RECORDED = "12 layers without warm-up"
+#: The same with it, for more steps: most of them come after the learning rate has risen.
+WITH_WARM_UP = "12 layers with warm-up"
 #: Experiments to try: title -> the values that differ from those of the task.
 PRESETS: dict[str, Values] = {
     RECORDED: {
         Params.warm: ["without"], Params.steps: DEEP["steps"], Params.layers: DEEP["n_layers"],
     },
+    WITH_WARM_UP: {Params.steps: 400, Params.layers: DEEP["n_layers"], Params.rise: 200},
     "Reverse the sequence": {},
     "Without positions": {Params.encodings: ["learned", "none"], Params.norms: ["post"], Params.steps: 200},
     "Sinks, with and without gates": {

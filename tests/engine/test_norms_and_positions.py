@@ -212,6 +212,8 @@ def test_with_positions_the_order_matters(kind: str, minilm: TextEncoder):
     assert found.difference > 0.01
     assert not found.same
     assert found.moved.tolist() == [False, True, False, True, False], "the word in the middle stays"
+    model = untrained(minilm, position=kind)
+    assert positions.order_effect(model.trace("the cat sat", edits=[encoder.edits.DropPositions()])).same
 
 
 def test_the_order_of_each_sentence_is_its_own(minilm: TextEncoder):

@@ -364,6 +364,9 @@ def test_the_order_of_words_is_drawn_apart():
     part = figures.order_bars([0.5, 0.4], ["t"] * 42, moved=[True, True], first=40, selected=3)
     assert list(part.data[0].x) == [40, 41]
     assert len(part.layout.shapes) == 1, "the line at 1; token 3 is not drawn"
+    without = figures.order_bars([0.5, 0.4], ["a", "b"])
+    assert [len(one.x) for one in without.data] == [2, 0]
+    assert not without.layout.showlegend
 
 
 def test_norm_maps():

@@ -175,6 +175,7 @@ OTHERS = [
     ("norms", {"norm": "pre"}, ["mean_before", "std_before"], lambda names: np.stack(
         [np.concatenate([np.asarray(part) for part in names[name].values()]) for name in ("means", "stds")], 1)),
     ("positions", {}, ["value"], lambda names: np.asarray(names["position"]).reshape(-1, 1)),
+    ("positions", {"positions_part": "without"}, ["cosine"], lambda names: names["cosine"].reshape(-1, 1)),
     ("positions", {"model": "scratch", "positions": "rotary"}, ["cos", "sin"], lambda names: np.stack(
         [names["cos"].ravel(), names["sin"].ravel()], 1)),
     ("heads", {"all_heads": "table"}, ["entropy", "previous"],

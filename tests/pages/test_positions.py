@@ -12,7 +12,7 @@ import torch
 import encoder
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions
-from pages.core.words.formulas import number
+from pages.core.words.formulas import change, number
 from tests.load import every_family
 from tests.pages.apps import assert_well, visit, written
 
@@ -65,6 +65,35 @@ def test_learned_positions_with_their_numbers(minilm: encoder.TextEncoder) -> No
     assert re.search(rf"“{re.escape(least)}”.* \*\*{float(cosine.min()):.3f}\*\*", shown)
     assert f"**{float(cosine.mean()):.3f}**" in shown
     assert "[CLS] · sat · cat · the · [SEP]" in shown
+
+
+def without(**query: str) -> str:
+    app = visit("positions", positions_part="without", **query)
+    assert_well(app)
+    return written(app)
+
+
+def test_without_positions(minilm: encoder.TextEncoder) -> None:
+    text = "The animal didn't cross the street because it was too tired."
+    shown = without(layer="3", head="1", i="10", j="2")
+    trace, other = minilm.trace(text), minilm.trace(text, edits=[encoder.edits.DropPositions()])
+    weights = [float(one.attention(3, 1)[10, 2]) for one in (trace, other)]
+    assert f"“it” → “animal”: {change(*weights)}" in shown
+    cosine = torch.cosine_similarity(trace.output, other.output, dim=-1)
+    assert f"**{number(float(cosine.mean()))}**" in shown
+    assert f"“{trace.labels[int(cosine.argmin())]}”** changes most: **{number(float(cosine.min()))}**" in shown
+    vectors = [minilm.vectors(one.output[None]) for one in (trace, other)]
+    assert f"cosine **{three_digits(float(torch.cosine_similarity(*vectors)))}**" in shown
+    assert "cannot tell the order" in shown
+    assert "trained with positions" in shown
+
+
+def test_without_positions_where_the_order_stays_or_nothing_is_left_out() -> None:
+    assert "its causal mask stays" in without(model="digit-words", text="an odd digit")
+    assert "no position vector is added" in without(model="digits-post")
+    shown = without(model="scratch", positions="none", text="one two")
+    assert "**no positions**" in shown
+    assert "choose another model" in shown
 
 
 def test_an_odd_width_has_no_sines() -> None:
@@ -249,6 +278,14 @@ def test_biases_of_alibi_and_of_rows_and_columns(families: Path, monkeypatch: py
     side, context = model.config.patches.side, model.trace_image(torch.zeros(3, 24, 24)).contexts[1]
     query, key = 1 + 2 * side + 3, 1 + 4 * side + 1  # row 2, column 3; row 4, column 1; after [CLS]
     np.testing.assert_allclose(found[:, side - 1 + 2, side - 1 - 2], context.bias()[:, query, key].detach().numpy())
+
+
+@pytest.mark.parametrize("name", ["deberta-v2", "bloom", "umt5"])
+def test_positions_in_the_scores_are_left_out(families: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(families))
+    shown = without(model="other", source=name, text="w7 w20 w33 w8")
+    assert ("cannot tell the order" in shown) == (name != "bloom"), "its causal mask stays"
+    assert "those of one position" in shown
 
 
 def test_biases_of_each_layer_are_its_own(families: Path, monkeypatch: pytest.MonkeyPatch) -> None:

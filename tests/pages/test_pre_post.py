@@ -82,6 +82,12 @@ def test_recorded_runs_are_compared_at_the_same_step() -> None:
     assert f"{step:,} steps" in written(app)
     assert f"{accuracy.pre[apart]:.1%}" in written(app)
     assert app.dataframe[0].value.shape[0] == len(accuracy) == 2
+    without = (
+        f"pre-norm predicted **{accuracy.pre[12, 'without']:.1%}**",
+        f"**{accuracy.post[12, 'without']:.1%}** (with",
+    )
+    for shown in (written(app), written(visit("pre_post", text="the cat", **UNTRAINED))):
+        assert all(said in shown for said in without), "why people choose pre-norm"
 
 
 def test_any_text_opens() -> None:

@@ -182,6 +182,8 @@ def test_a_recorded_run_is_shown_first() -> None:
     # The two placements differ, and the first preset would train them again.
     accuracy = {name: view.curve[-1]["accuracy"] for name, view in views.items()}
     assert accuracy["pre-norm"] > 5 * accuracy["post-norm"]
+    assert "Without warm-up: **pre-norm** over 99% right from step" in written(app)
+    assert f"**post-norm** {accuracy['post-norm']:.1%} right" in written(app)
     names = {id(param): name for name, param in vars(training.Params).items()}
     preset = {names[id(param)]: value for param, value in next(iter(training.PRESETS.values())).items()}
     made = training.described(dataclasses.replace(training.Params(), **preset))
