@@ -23,7 +23,7 @@ from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, Question, controls, gestures
 from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion
-from pages.teaching.questions.open_kinds import ConceptQuestion, ConclusionQuestion
+from pages.teaching.questions.open_kinds import BETWEEN_WORDS, ConceptQuestion, ConclusionQuestion, SentenceQuestion
 from pages.teaching.questions.question import Choosing
 
 #: Not of the app: style and script of the files.
@@ -76,7 +76,7 @@ def gesture(name: str) -> str:
     row = gestures.table()[name]
     question = gestures.GestureQuestion(gesture=name)
     task = question.task(look_of({}))
-    asked = escape(json.dumps({"header": task.header, "truth": task.truth, "why": question.why}))
+    asked = escape(json.dumps({"header": task.header, "truth": task.truth, "why": f"{task.said} {question.why}"}))
     inner = f"<p class='ask'>{escape(question.ask)}</p><div data-gesture='{asked}'></div>"
     css = (COMPONENTS / "gesture.css").read_text(encoding="utf-8")
     return _document(row["title"], [Section("", picture=inner)], joined(HERE / "gesture_alone.js"), css=css)
@@ -152,7 +152,7 @@ def _choices(step: Step) -> str:
     """What there is to choose from, for paper; a word is chosen from the sentence."""
     question, found = step.question, list[str]()
     if isinstance(question, OrderQuestion):
-        found = sorted(question.items)
+        found = question.begins_with(look_of(step.view))
     elif isinstance(question, Choosing) and question.kind != "token":
         found = [text.rstrip(".") for text in question.choices(look_of(step.view)).values()]
     return f"<br><small>{escape(' · '.join(found))}</small>" if found else ""
@@ -213,9 +213,11 @@ def _asked(step: Step) -> str:
     if isinstance(question, Choosing):
         known["options"] = [*question.choices(look).items()]
     elif isinstance(question, OrderQuestion):
-        known["options"] = [[label, label] for label in sorted(question.items)]
+        known["options"] = [[label, label] for label in question.begins_with(look)]
     if isinstance(question, NumberQuestion):
         known["between"] = question.accepted(truth)
+    elif isinstance(question, SentenceQuestion) and question.words is not None:
+        known |= {"words": question.words, "between_words": BETWEEN_WORDS.pattern}
     elif isinstance(question, Choosing | HeadQuestion):
         known["right"] = truth.answers
     return escape(json.dumps(known))
