@@ -90,7 +90,7 @@ class SentenceQuestion(OfQuantity, Question):
         text = _written(answer)
         found = len([word for word in BETWEEN_WORDS.split(text) if word])
         if self.words is not None and found != self.words:
-            raise QuestionError(f"Your text has {found} words: write {self.words}.")
+            raise QuestionError(f"Words in your text: {found}. The question asks for {self.words}.")
         return text
 
     def grade(self, answer: str, look: Look) -> Grade:

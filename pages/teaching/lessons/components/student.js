@@ -67,7 +67,7 @@ const CONTROLS = {
 const refused = ({ words, between_words }, answer) => {
   if (answer === null) return "Answer all parts of the question first.";
   const found = words ? answer.split(new RegExp(between_words)).filter(Boolean).length : words;
-  return found === words ? "" : `Your text has ${found} words: write ${words}.`;
+  return found === words ? "" : `Words in your text: ${found}. The question asks for ${words}.`;
 };
 
 const isRight = ({ right, between }, answer) => {
