@@ -54,3 +54,20 @@ def test_a_phone_shows_question_and_result_before_the_open_part(visit: Callable[
     page.locator("[data-opened=ids]").wait_for()
     settle(page)
     expect(page.get_by_test_id("stAlertContentSuccess")).to_be_in_viewport()
+
+
+@pytest.mark.slow("another lesson on a phone")
+def test_a_thumb_cuts_a_word_before_the_next_lesson_comes(visit: Callable[..., Page]) -> None:
+    page = visit("/?lesson=01-tokens&lesson_step=8", width=390, height=844, has_touch=True, is_mobile=True)
+    cuts = page.locator(".enc-gesture-cut")
+    cuts.first.wait_for()
+    settle(page)
+    boxes = [one.bounding_box() for one in cuts.all()]
+    assert all(box and box["width"] >= 32 and box["height"] >= 32 for box in boxes)
+    following = page.get_by_role("button", name="Next lesson").bounding_box()
+    assert following
+    assert all(box and box["y"] + box["height"] < following["y"] for box in boxes)
+    cuts.nth(4).tap()
+    expect(cuts.nth(4)).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Answer", exact=True).tap()
+    expect(page.get_by_test_id("stAlertContentWarning")).to_contain_text("##hel")

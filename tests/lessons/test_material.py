@@ -16,6 +16,7 @@ from encoder.errors import EncoderError
 from pages.core.frame.frame import import_params
 from pages.teaching.lessons import codes, command, library, material, path
 from pages.teaching.questions import controls, gestures
+from pages.teaching.questions.kinds import TokenQuestion
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,22 @@ def test_all_files_are_made_and_open_without_a_network(folder: Path) -> None:
         text = file.read_text(encoding="utf-8")
         assert "default-src &#39;none&#39;" in text
         assert not re.findall(r"<(?:img|link|script|iframe)[^>]*(?:src|href)=.(?:https?:)?//", text)
-    assert (folder / "slides.html").read_text(encoding="utf-8").count('class="drawing"') == len(path.marks())
+
+
+def test_a_slide_is_landscape_and_shows_no_answer(folder: Path) -> None:
+    slides = (folder / "slides.html").read_text(encoding="utf-8")
+    assert "landscape" in slides
+    sections = re.findall(r"<section>.*?</section>", slides, re.DOTALL)
+    pictures = [part for part in sections if 'class="drawing"' in part]
+    assert len(pictures) == len(set(pictures)) > 5
+    predicted = [
+        step.question.ask
+        for one in path.marks()
+        if isinstance((step := library.find(one.lesson).step(one.step)).question, TokenQuestion)  # type: ignore[union-attr]
+    ]
+    for ask in predicted:
+        place = next(n for n, part in enumerate(sections) if material.escape(ask) in part)
+        assert sections[place + 1] not in pictures
 
 
 def test_the_key_has_computed_answers_and_the_worksheet_none(folder: Path) -> None:
@@ -68,7 +84,8 @@ def test_the_key_has_computed_answers_and_the_worksheet_none(folder: Path) -> No
             continue
         asked, look = material.escape(step.question.ask), library.look_of(step.view)
         assert asked in key
-        assert asked in sheet
+        # Paper has no page of the app to read a number from.
+        assert (asked in sheet) == (not step.question.look or step.question.kind == "conclusion")
         truth = step.question.truth(look)
         if truth.value is not None:
             said = material.escape(controls.true_value(step.question, look, truth))

@@ -47,7 +47,11 @@ def test_a_gesture_knows_right_and_wrong(name: str, look: Look) -> None:
     wrong = question.grade(read_answer(question, json.dumps(WRONG[name]), look), look)
     assert not wrong.right
     assert 0 <= wrong.score < 0.95
-    json.dumps(question.task(look).header)
+    task = question.task(look)
+    json.dumps(task.header)
+    assert task.said.endswith(".")
+    if task.header["does"] == "sort":
+        assert not question.grade(task.header["labels"], look).right, "the order that nobody moved"
     for answer in (None, "x", [], [[]], {"a": 1}, [math.inf], [9999] * 4, [["a"]], 3):
         if (name, answer) != ("cut-a-word", []):  # a word that is not cut
             with pytest.raises(QuestionError):

@@ -15,9 +15,10 @@ from encoder.edits import AblateHead
 from encoder.figures.numbers import in_words
 from encoder.measure import norm_weighting
 from encoder.run import ModelSpec, Run, Text
+from pages.core.frame.frame import import_params
 from pages.teaching.lessons import library
 from pages.teaching.questions import KINDS, QUANTITIES, Look, Question, QuestionError, read_answer, read_question
-from pages.teaching.questions.kinds import NumberQuestion
+from pages.teaching.questions.kinds import NumberQuestion, OrderQuestion
 from pages.teaching.questions.open_kinds import ConceptQuestion
 from pages.teaching.questions.quantities import Quantity
 from pages.teaching.stage import exhibit
@@ -478,3 +479,41 @@ def test_an_answer_has_a_limit(look: Look) -> None:
         read_answer(question, json.dumps("x" * 3000), look)
     with pytest.raises(QuestionError):
         read_answer(question, "not JSON", look)
+
+
+def test_an_order_that_nobody_moved_is_wrong_and_the_same_for_all(look: Look) -> None:
+    import_params()  # of the pages that lessons open
+    asked = [
+        (f"{found.name} {number}", step.question, library.look_of(step.view))
+        for found in library.lessons()[0]
+        for number, step in found.numbered()
+        if isinstance(step.question, OrderQuestion)
+    ]
+    assert asked
+    for name, question, at in asked:
+        begun = question.begins_with(at)
+        assert not question.grade(question.read(begun, at), at).right, name
+        assert begun == read_question(question.definition()).begins_with(at), name  # type: ignore[attr-defined]
+    equal = {name: {"softmax": {"scores": [1, 1], "at": 0}} for name in "ab"}
+    question = read_question({"kind": "order", "ask": "?", "items": equal})
+    assert isinstance(question, OrderQuestion)
+    assert sorted(question.begins_with(look)) == ["a", "b"], "no order of equal numbers is wrong"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("antidisestablishmentarianism.", 1),
+        ("1,3-dimethylxanthine", 1),
+        ("unbelievably weird", 2),
+        ("so,very,weird", 3),
+    ],
+)
+def test_a_text_of_one_word_has_one_word(look: Look, text: str, words: int) -> None:
+    definition = {"kind": "sentence", "ask": "?", "quantity": "n_tokens", "than": 2, "example": "word", "words": 1}
+    question = read_question(definition)
+    if words == 1:
+        assert graded(question, text, look)[1]
+    else:
+        with pytest.raises(QuestionError, match=str(words)):
+            question.read(text, look)

@@ -113,7 +113,7 @@ def _turn(lesson: Lesson, number: int) -> None:
             "arrow_forward",
             f"desk:next:{number}",
             partial(show_step, lesson, number + 1),
-            type="secondary" if found else "primary",
+            type="primary",
             disabled=number == lesson.last,
         )
         if found and following:  # of the path of 90 minutes, which leaves steps out
@@ -122,7 +122,7 @@ def _turn(lesson: Lesson, number: int) -> None:
                 "timeline",
                 f"desk:path:{at}",
                 partial(show_step, found, following.step),
-                type="primary",
+                type="primary" if number == lesson.last else "secondary",
             )
     st.markdown(f"**{plain(lesson.step(number).title)}** · step {number} of {lesson.last}")
     if at is not None:

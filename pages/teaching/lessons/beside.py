@@ -85,9 +85,10 @@ def _card(opened: Open) -> None:
         return
     with st.container(key="lesson-card-text"):
         _text(opened)
-        _steps(opened)
     with st.container(key="lesson-card-question"):
         _question(opened)
+    with st.container(key="lesson-card-steps"):  # on a phone the task comes before the way to the next step
+        _steps(opened)
 
 
 def _question(opened: Open) -> None:

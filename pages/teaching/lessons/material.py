@@ -4,7 +4,7 @@ Every file opens without a network. Answers are computed when the files are made
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, Question, controls, gestures
 from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion
-from pages.teaching.questions.open_kinds import ConceptQuestion, ConclusionQuestion
+from pages.teaching.questions.open_kinds import BETWEEN_WORDS, ConceptQuestion, ConclusionQuestion, SentenceQuestion
 from pages.teaching.questions.question import Choosing
 
 #: Not of the app: style and script of the files.
@@ -49,10 +49,10 @@ def write(folder: Path, server: str = "") -> list[Path]:
         "path": (f"{title}: the path", list(_path(steps))),
         "answer-key": (f"{title}: answer key", list(_keys(steps))),
         "worksheet": (f"{title}: worksheet", list(_worksheet(steps))),
-        "slides": (title, [part for _, _, step in steps for part in _slides(step)]),
         "syllabus": (f"A syllabus of {len(path.written()['weeks'])} weeks", list(_syllabus(lessons))),
     }
     texts = {name: _document(heading, sections) for name, (heading, sections) in files.items()}
+    texts["slides"] = slides(title, [step for _, _, step in steps])
     for name in dict.fromkeys(one.lesson for one in path.marks()):
         texts[f"lesson-{name}"] = student(lessons[name])
     texts |= {f"gesture-{name}": gesture(name) for name in gestures.table()}
@@ -76,10 +76,16 @@ def gesture(name: str) -> str:
     row = gestures.table()[name]
     question = gestures.GestureQuestion(gesture=name)
     task = question.task(look_of({}))
-    asked = escape(json.dumps({"header": task.header, "truth": task.truth, "why": question.why}))
+    asked = escape(json.dumps({"header": task.header, "truth": task.truth, "why": f"{task.said} {question.why}"}))
     inner = f"<p class='ask'>{escape(question.ask)}</p><div data-gesture='{asked}'></div>"
     css = (COMPONENTS / "gesture.css").read_text(encoding="utf-8")
     return _document(row["title"], [Section("", picture=inner)], joined(HERE / "gesture_alone.js"), css=css)
+
+
+def slides(title: str, steps: Sequence[Step]) -> str:
+    """One landscape page for each step, without controls and without answers."""
+    css = (HERE / "slides.css").read_text(encoding="utf-8")
+    return _document(title, [part for step in steps for part in _slide(step)], css=css)
 
 
 def _document(heading: str, sections: list[Section], *scripts: str, css: str = "") -> str:
@@ -138,9 +144,12 @@ def _wrong(question: Question, look: Look) -> Iterator[tuple[str, str]]:
 
 
 def _worksheet(steps: list[tuple[path.Mark, Lesson, Step]]) -> Iterator[Section]:
-    """Each sentence is before its first question, and what there is to choose from below the question."""
+    """Each sentence is before its first question, and what there is to choose from below the question.
+
+    Questions that are read off a picture of the app are left out.
+    """
     items, last = "", ""
-    for step in (one for _, _, one in steps if one.question):
+    for step in (one for _, _, one in steps if one.question and not _is_read_off(one.question)):
         texts = " / ".join(f"“{step.view[name]}”" for name in ("text", "text_b") if name in step.view)
         about = "" if texts == last else f"<small>{escape(texts)}</small><br>"
         items += f"<li>{about}{escape(step.question.ask)}{_choices(step)}{LINE}</li>" if step.question else ""
@@ -152,18 +161,35 @@ def _choices(step: Step) -> str:
     """What there is to choose from, for paper; a word is chosen from the sentence."""
     question, found = step.question, list[str]()
     if isinstance(question, OrderQuestion):
-        found = sorted(question.items)
+        found = question.begins_with(look_of(step.view))
     elif isinstance(question, Choosing) and question.kind != "token":
         found = [text.rstrip(".") for text in question.choices(look_of(step.view)).values()]
     return f"<br><small>{escape(' · '.join(found))}</small>" if found else ""
 
 
-def _slides(step: Step) -> Iterator[Section]:
-    """The picture without the answer: before a prediction nothing is open or selected."""
+def _is_read_off(question: Question) -> bool:
+    """Whether the answer is a number or a head in the picture; a conclusion is the reader's own."""
+    return question.look and not isinstance(question, ConclusionQuestion)
+
+
+def _is_given(question: Question) -> bool:
+    """Whether all numbers of the answer are in the question: no picture of the model shows it."""
+    return isinstance(question, NumberQuestion) and question.asked.quantity.name in ("softmax", "weighted_sum")
+
+
+def _slide(step: Step) -> Iterator[Section]:
+    """Prose or question with the step's picture. A question has none that shows its answer: it fills the page."""
     question = step.question
-    said = _html(step.prose) if question is None else f"<p class='ask'>{escape(question.ask)}{_choices(step)}</p>"
-    yield Section(step.title, picture=said)
-    yield Section("", picture=picture(step) if question is None or question.look else _drawn(look_of(step.view)))
+    if question is None or _is_read_off(question):
+        yield Section(step.title, picture=_html(step.prose))
+        yield Section("", picture=picture(step))
+        return
+    shows = question.look or _is_given(question)
+    text = f" <br><small>“{escape(step.view['text'])}”</small>" if "text" in step.view and not shows else ""
+    asked = f"<p class='ask{'' if shows else ' only'}'>{escape(question.ask)}{_choices(step)}{text}</p>"
+    yield Section(step.title, picture=asked)
+    if shows:
+        yield Section("", picture=picture(step))
 
 
 def _syllabus(lessons: dict[str, Lesson]) -> Iterator[Section]:
@@ -213,9 +239,11 @@ def _asked(step: Step) -> str:
     if isinstance(question, Choosing):
         known["options"] = [*question.choices(look).items()]
     elif isinstance(question, OrderQuestion):
-        known["options"] = [[label, label] for label in sorted(question.items)]
+        known["options"] = [[label, label] for label in question.begins_with(look)]
     if isinstance(question, NumberQuestion):
         known["between"] = question.accepted(truth)
+    elif isinstance(question, SentenceQuestion) and question.words is not None:
+        known |= {"words": question.words, "between_words": BETWEEN_WORDS.pattern}
     elif isinstance(question, Choosing | HeadQuestion):
         known["right"] = truth.answers
     return escape(json.dumps(known))

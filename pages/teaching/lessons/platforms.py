@@ -16,7 +16,7 @@ from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import controls
 from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion
 from pages.teaching.questions.open_kinds import ConclusionQuestion
-from pages.teaching.questions.question import Choosing
+from pages.teaching.questions.question import Choosing, shuffled
 
 #: Pixels of an embedded view.
 SIZE = (960, 640)
@@ -239,9 +239,14 @@ def _right(item: Item) -> list[str]:
     if item.kind == "number":
         return [repr((item.low + item.high) / 2)]
     if item.kind == "order":
-        shown = sorted(item.answers)
+        shown = _begins_with(item)
         return [f"option-{shown.index(text)}" for text in item.answers]
     return list(item.answers)
+
+
+def _begins_with(item: Item) -> list[str]:
+    """The order of an item's texts in the file, for a platform that does not shuffle."""
+    return shuffled(item.answers, item.name, lambda order: order == [*item.answers])
 
 
 def _interaction(body: ET.Element, item: Item) -> None:
@@ -250,7 +255,7 @@ def _interaction(body: ET.Element, item: Item) -> None:
         inner = ET.SubElement(body, "choiceInteraction", {**named, "shuffle": "true", "maxChoices": "1"})
         texts = [text for text, _, _ in item.options]
     elif item.kind == "order":
-        inner, texts = ET.SubElement(body, "orderInteraction", {**named, "shuffle": "true"}), sorted(item.answers)
+        inner, texts = ET.SubElement(body, "orderInteraction", {**named, "shuffle": "true"}), _begins_with(item)
     elif item.kind == "essay":
         inner, texts = ET.SubElement(body, "extendedTextInteraction", named), []
     else:

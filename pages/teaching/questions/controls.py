@@ -140,8 +140,8 @@ def _read_number(text: str) -> float | None:
 
 
 def _order(question: kinds.OrderQuestion, look: Look, key: str, give: Give) -> None:
-    # In a fixed order that says nothing of the answer; all items are in the window, and a thumb moves them.
-    gesture({"does": "sort", "labels": sorted(map(str, question.items))}, key=f"{key}:order", on_answer=give)
+    # All items are in the window, and a thumb moves them.
+    gesture({"does": "sort", "labels": question.begins_with(look)}, key=f"{key}:order", on_answer=give)
 
 
 def _sentence(question: open_kinds.SentenceQuestion, look: Look, key: str, give: Give) -> None:
@@ -235,8 +235,8 @@ def true_value(question: Question, look: Look, truth: Truth) -> str:
     """The truth in one sentence."""
     if question.kind == "draw":
         return "You see the model's row next to yours."
-    if question.kind == "gesture":
-        return "The picture shows what is right."
+    if isinstance(question, gestures.GestureQuestion):
+        return question.task(look).said
     listed = " or ".join(answer_text(question, look, one) for one in truth.answers)
     match question.kind:
         case "sentence":

@@ -16,7 +16,7 @@ import numpy as np
 import yaml
 
 from pages.teaching.questions.quantities import Look, QuestionError, one_of
-from pages.teaching.questions.question import Grade, Question, Truth, a_number, kind
+from pages.teaching.questions.question import Grade, Question, Truth, a_number, kind, shuffled
 
 FILE = Path(__file__).parents[1] / "lessons" / "gestures.yml"
 #: Components of a query that is dragged, at most.
@@ -25,11 +25,12 @@ FARTHEST = 6.0
 
 @dataclass(frozen=True)
 class Task:
-    """One gesture. header: what the browser draws; truth: the answer as JSON; score: 0 to 1 for a read answer; read:
-    checks an answer and raises QuestionError."""
+    """One gesture. header: what the browser draws; truth: the answer as JSON; said: what is right, in a sentence; read:
+    checks an answer and raises QuestionError; score: 0 to 1 for a read answer."""
 
     header: Mapping[str, Any]
     truth: Any
+    said: str
     read: Callable[[Any], Any]
     score: Callable[[Any], float]
 
@@ -100,7 +101,8 @@ def _aim(look: Look, labels: Sequence[str], keys: Sequence[Sequence[float]], tar
     found = next(list(map(float, towards * k)) for k in np.arange(0.5, 20, 0.25) if weight(towards * k) >= goal)
     header = {"does": "aim", "labels": labels, "keys": keys, "target": target, "goal": goal, "farthest": FARTHEST}
     read = lambda answer: _numbers(answer, (2,), -FARTHEST, FARTHEST).tolist()  # noqa: E731
-    return Task(header, found, read, lambda query: min(1.0, weight(query) / goal))
+    said = f"The query ({found[0]:.1f}, {found[1]:.1f}) gives “{labels[target]}” the weight {weight(found):.2f}."
+    return Task(header, found, said, read, lambda query: min(1.0, weight(query) / goal))
 
 
 def _sort(look: Look, text: str, layer: int, head: int, query: str, keys: Sequence[str]) -> Task:
@@ -119,7 +121,9 @@ def _sort(look: Look, text: str, layer: int, head: int, query: str, keys: Sequen
         pairs = list(itertools.combinations(answer, 2))
         return sum(weights[one] >= weights[other] for one, other in pairs) / len(pairs)
 
-    return Task({"does": "sort", "labels": sorted(keys), "weights": weights}, ranked, read, score)
+    begins_with = shuffled(keys, text, lambda order: score(order) == 1)
+    header = {"does": "sort", "labels": begins_with, "weights": weights}
+    return Task(header, ranked, f"The order is: {' > '.join(ranked)}.", read, score)
 
 
 def _fill(look: Look, scores: Sequence[float]) -> Task:
@@ -135,7 +139,8 @@ def _fill(look: Look, scores: Sequence[float]) -> Task:
     def score(answer: Sequence[float]) -> float:
         return 1 - float(np.abs(np.asarray(answer) - truth).sum() / 2)
 
-    return Task({"does": "softmax", "scores": list(scores)}, [float(one) for one in truth], read, score)
+    said = f"The weights are {', '.join(f'{one:.2f}' for one in truth)}."
+    return Task({"does": "softmax", "scores": list(scores)}, [float(one) for one in truth], said, read, score)
 
 
 def _paint(look: Look, text: str, layer: int, head: int) -> Task:
@@ -150,7 +155,8 @@ def _paint(look: Look, text: str, layer: int, head: int) -> Task:
         return float(np.minimum(rows, truth).sum(axis=1).mean())
 
     header = {"does": "paint", "labels": at.names}
-    return Task(header, truth.round(4).tolist(), lambda one: _numbers(one, truth.shape, 0, 1).tolist(), score)
+    said = "A number in a cell is the model's weight; colour is what you painted."
+    return Task(header, truth.round(4).tolist(), said, lambda one: _numbers(one, truth.shape, 0, 1).tolist(), score)
 
 
 def _mask(look: Look, labels: Sequence[str]) -> Task:
@@ -161,14 +167,16 @@ def _mask(look: Look, labels: Sequence[str]) -> Task:
         return float(np.mean((np.asarray(answer) > 0.5) == (truth > 0.5)))
 
     header = {"does": "mask", "labels": labels}
-    return Task(header, truth.tolist(), lambda one: _numbers(one, truth.shape, 0, 1).tolist(), score)
+    said = f"The mask sets {int(truth.sum())} of {truth.size} weights to 0: × marks them."
+    return Task(header, truth.tolist(), said, lambda one: _numbers(one, truth.shape, 0, 1).tolist(), score)
 
 
 def _cut(look: Look, word: str) -> Task:
     """Cut a word where the tokenizer does. The answer is the places of the cuts, in letters from the beginning."""
     source = look.about(word).trace.source
     assert source is not None
-    pieces = [label.removeprefix("##") for label in look.about(word).trace.labels[1:-1]]
+    labels = look.about(word).trace.labels[1:-1]
+    pieces = [label.removeprefix("##") for label in labels]
     truth = [sum(map(len, pieces[: place + 1])) for place in range(len(pieces) - 1)]
 
     def read(answer: Any) -> list[int]:
@@ -183,7 +191,7 @@ def _cut(look: Look, word: str) -> Task:
         both = len(set(answer) & set(truth))
         return both / max(len(set(answer) | set(truth)), 1)
 
-    return Task({"does": "cut", "labels": list(word)}, truth, read, score)
+    return Task({"does": "cut", "labels": list(word)}, truth, f"The tokens are {', '.join(labels)}.", read, score)
 
 
 #: What the hands do -> what is drawn and computed.

@@ -10,7 +10,7 @@ from encoder.figures.numbers import three_digits
 from encoder.trace import tokens
 from pages.core.stores import cache
 from pages.teaching.questions.quantities import Asked, Look, QuestionError, one_of, read_quantity
-from pages.teaching.questions.question import Choosing, Grade, Question, Truth, a_number, kind
+from pages.teaching.questions.question import Choosing, Grade, Question, Truth, a_number, kind, shuffled
 
 #: Numbers of an order that differ by less, as a share of the largest, may stand in either order.
 TIE = 0.005
@@ -78,7 +78,7 @@ def _same(one: float, other: float) -> bool:
 
 
 #: A row of attention.
-ROW = r"A_{ij} = \mathrm{softmax}_j\big(q_i \cdot k_j / \sqrt{d_k}\big)"
+ROW = r"\alpha_{ij} = \mathrm{softmax}_j\big(q_i \cdot k_j / \sqrt{d_k}\big)"
 
 
 @kind("head")
@@ -208,6 +208,10 @@ class OrderQuestion(Question):
         values = {str(label): read_quantity(quantity).value(look) for label, quantity in self.items.items()}
         ranked = sorted(values, key=lambda label: -values[label])
         return Truth(ranked, {label: values[label] for label in ranked})
+
+    def begins_with(self, look: Look) -> list[str]:
+        """The labels as a reader finds them: an answer that nobody moved is wrong."""
+        return shuffled([*map(str, self.items)], self.ask, lambda order: self.grade(order, look).right)
 
     def read(self, answer: Any, look: Look) -> list[str]:
         """All labels, each once."""

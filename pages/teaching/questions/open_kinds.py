@@ -1,5 +1,6 @@
 """Kinds of questions with a free answer: a drawn row of weights, a sentence, options, a poll, a conclusion."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,9 @@ from pages.teaching.questions.question import Choosing, Grade, Question, Truth, 
 
 #: Letters of a sentence and of a conclusion.
 MOST_LETTERS = 300
+#: What separates words, in Python and JavaScript: space, or a mark before another letter. The comma of
+#: 1,3-dimethylxanthine separates none.
+BETWEEN_WORDS = re.compile(r"\s+|[.,;:!?/–—_+]+(?=[^\d\s])")
 
 
 @kind("draw")
@@ -56,12 +60,16 @@ class DrawQuestion(Question):
 @kind("sentence")
 @dataclass(frozen=True)
 class SentenceQuestion(OfQuantity, Question):
-    """Write a sentence in which `quantity` is above (or below, or equal to) a number."""
+    """Write a sentence in which `quantity` is above (or below, or equal to) a number.
+
+    words: how many words it has; None: any number.
+    """
 
     quantity: Any = None
     compare: str = "above"
     than: float = 0.5
     example: str = ""
+    words: int | None = None
 
     def __post_init__(self) -> None:
         read_quantity(self.quantity)
@@ -69,6 +77,8 @@ class SentenceQuestion(OfQuantity, Question):
         a_number(self.than, "than")
         if not self.example.strip():
             raise QuestionError("A sentence question needs an example, a sentence that is a right answer.")
+        if self.words is not None and a_number(self.words, "words") < 1:
+            raise QuestionError("words is at least 1.")
 
     def truth(self, look: Look) -> Truth:
         """The example, and its number."""
@@ -77,7 +87,11 @@ class SentenceQuestion(OfQuantity, Question):
 
     def read(self, answer: Any, look: Look) -> str:
         """A sentence of at most MOST_LETTERS letters."""
-        return _written(answer)
+        text = _written(answer)
+        found = len([word for word in BETWEEN_WORDS.split(text) if word])
+        if self.words is not None and found != self.words:
+            raise QuestionError(f"Words in your text: {found}. The question asks for {self.words}.")
+        return text
 
     def grade(self, answer: str, look: Look) -> Grade:
         """Run the sentence and compare. Raises QuestionError if it lacks a token that the question names."""

@@ -178,7 +178,7 @@ def read_quantity(written: object) -> Asked:
     return Asked(QUANTITIES[name], dict(arguments))
 
 
-@_quantity(r"A_{ij} = \mathrm{softmax}_j\big(q_i \cdot k_j / \sqrt{d_k}\big)", per_head=True)
+@_quantity(r"\alpha_{ij} = \mathrm{softmax}_j\big(q_i \cdot k_j / \sqrt{d_k}\big)", per_head=True)
 def _weight(look: Look, query: str | int, key: str | int) -> float:
     return float(look.row(query)[look.token(key)])
 
@@ -189,18 +189,18 @@ def _score(look: Look, query: str | int, key: str | int) -> float:
     return float(look.trace.scores(look.layer, look.head, slice(i, i + 1), slice(j, j + 1))[0, 0])
 
 
-@_quantity(r"-\sum_j A_{ij} \ln A_{ij}", per_head=True)
+@_quantity(r"-\sum_j \alpha_{ij} \ln \alpha_{ij}", per_head=True)
 def _row_entropy(look: Look, query: str | int) -> float:
     row = look.row(query)
     return -float(np.sum(row * np.log(row, out=np.zeros_like(row), where=row > 0)))
 
 
-@_quantity(r"\sum_{j\ \mathrm{special}} A_{ij}", per_head=True)
+@_quantity(r"\sum_{j\ \mathrm{special}} \alpha_{ij}", per_head=True)
 def _on_special_tokens(look: Look, query: str | int) -> float:
     return float(look.row(query)[np.array(tokens.is_special(look.trace))].sum())
 
 
-@_quantity(r"\sum_{j > i} A_{ij}", per_head=True)
+@_quantity(r"\sum_{j > i} \alpha_{ij}", per_head=True)
 def _on_later_tokens(look: Look, query: str | int) -> float:
     return float(look.row(query)[look.token(query) + 1 :].sum())
 
@@ -212,12 +212,12 @@ def _causal_weight(look: Look, query: str | int, key: str | int) -> float:
     return 0.0 if j > i else _softmax(look, scores.tolist(), j)
 
 
-@_quantity(r"\sum_{j\ \mathrm{padding}} A_{ij}", per_head=True)
+@_quantity(r"\sum_{j\ \mathrm{padding}} \alpha_{ij}", per_head=True)
 def _on_padding(look: Look, query: str | int, length: int) -> float:
     return float(look.padded(length).row(query)[look.trace.n_tokens :].sum())
 
 
-@_quantity(r"A_{ij} \lVert f(x_j) \rVert \,/ \sum_j A_{ij} \lVert f(x_j) \rVert", per_head=True)
+@_quantity(r"\alpha_{ij} \lVert f(x_j) \rVert \,/ \sum_j \alpha_{ij} \lVert f(x_j) \rVert", per_head=True)
 def _norm_weighted(look: Look, query: str | int, key: str | int) -> float:
     i = look.token(query)
     shares = norm_weighting.norm_weighted_shares(look.trace, look.layer, look.head, slice(i, i + 1))
@@ -417,7 +417,7 @@ def _word(words: list[str], word: str) -> int:
 # --- what a decoder writes; `at` counts the tokens of the output from 0 -----------------------------------------------
 
 
-@_quantity(r"A_{tj} = \mathrm{softmax}_j\big(q_t \cdot k_j / \sqrt{d_k}\big)", per_head=True)
+@_quantity(r"\alpha_{tj} = \mathrm{softmax}_j\big(q_t \cdot k_j / \sqrt{d_k}\big)", per_head=True)
 def _cross_weight(look: Look, target: str, at: int, key: str | int) -> float:
     return float(cross_row(look, target, at)[look.token(key)])
 
@@ -428,7 +428,7 @@ def cross_row(look: Look, target: str, at: int) -> np.ndarray:
     return decoder.cross_attention(look.layer, look.head)[decoder.output_rows][at].double().cpu().numpy()
 
 
-@_quantity(r"A_{ij} = \mathrm{softmax}_{j \le i}\big(q_i \cdot k_j / \sqrt{d_k}\big)", per_head=True)
+@_quantity(r"\alpha_{ij} = \mathrm{softmax}_{j \le i}\big(q_i \cdot k_j / \sqrt{d_k}\big)", per_head=True)
 def _decoder_weight(look: Look, target: str, query: int, key: int) -> float:
     """Self-attention of the decoder between the tokens before the one that it writes: 0 is its start."""
     return float(decoder_row(look, target, query)[key])

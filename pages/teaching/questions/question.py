@@ -5,10 +5,12 @@ An answer travels as JSON, from a lesson's page and from a room's members alike.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from encoder import EncoderError
@@ -190,6 +192,17 @@ def read_answer(question: Question, text: str, look: Look) -> Any:
     except ValueError as error:
         raise QuestionError("This answer cannot be read. Enter it again.") from error
     return question.read(value, look)
+
+
+def shuffled(labels: Sequence[str], seed: str, is_right: Callable[[list[str]], bool]) -> list[str]:
+    """An order to begin with: the same on every screen and in every file, and not a right one."""
+
+    def place(attempt: int, label: str) -> bytes:
+        return hashlib.sha256(f"{seed}/{attempt}/{label}".encode()).digest()
+
+    orders = (sorted(labels, key=partial(place, attempt)) for attempt in range(100))
+    # Of equal numbers every order is right.
+    return next((order for order in orders if not is_right(order)), sorted(labels))
 
 
 def a_number(value: Any, what: str) -> float:

@@ -181,8 +181,8 @@ def _revealed(question: Question, look: Look, truth: Truth, bars_of_class: Seque
 
 def options(question: Question, look: Look | None, bars: Sequence[results.Bar] | None) -> list[Line]:
     """Each option with its count, None: without; empty for a question without options."""
-    if isinstance(question, OrderQuestion):
-        return [Line(label, "", 0) for label in sorted(map(str, question.items))]
+    if isinstance(question, OrderQuestion) and look is not None:
+        return [Line(label, "", 0) for label in question.begins_with(look)]
     if not isinstance(question, Choosing):
         return []
     texts = question.choices(look).values()  # type: ignore[arg-type] # a poll needs no look

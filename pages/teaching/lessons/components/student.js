@@ -63,6 +63,13 @@ const CONTROLS = {
   },
 };
 
+// Why an answer is not accepted, as the app says it; "": it is.
+const refused = ({ words, between_words }, answer) => {
+  if (answer === null) return "Answer all parts of the question first.";
+  const found = words ? answer.split(new RegExp(between_words)).filter(Boolean).length : words;
+  return found === words ? "" : `Words in your text: ${found}. The question asks for ${words}.`;
+};
+
 const isRight = ({ right, between }, answer) => {
   if (between) return answer >= between[0] && answer <= between[1];
   return right ? right.some((one) => JSON.stringify(one) === JSON.stringify(answer)) : null;
@@ -87,7 +94,8 @@ for (const form of forms) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const answer = read();
-    if (answer === null) return void result.replaceChildren(element("p", "Answer all parts of the question first."));
+    const said = refused(question, answer);
+    if (said) return void result.replaceChildren(element("p", said));
     given[form.dataset.step] = answer;
     const right = isRight(question, answer);
     const verdict = right === null ? "Your answer is kept." : right ? "Right." : "Not quite.";
