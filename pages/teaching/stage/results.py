@@ -133,17 +133,18 @@ def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None
     except RoomError as error:
         say_error(error, st.warning, icon=None)
         return
-    st.caption(f"{counted(answers)} of the class")
+    st.caption(f"{counted(len(answers))} of the class")
     given = vote(asked.id, answers, question, look, first)
     if shown := of_class(question, look, given, revealed=asked.revealed):
         st.html(shown)
-    for sentence in of_both(given, show_right=asked.revealed):
-        st.caption(sentence)
+    for sentence in (*of_both(given, show_right=asked.revealed), moved(given)):
+        if sentence:
+            st.caption(sentence)
 
 
-def counted(answers: Mapping[str, str]) -> str:
+def counted(answers: int) -> str:
     """How many have answered."""
-    return f"{len(answers)} {'answer' if len(answers) == 1 else 'answers'}"
+    return f"{answers} {'answer' if answers == 1 else 'answers'}"
 
 
 def of_class(question: Question, look: Look | None, given: Vote, *, revealed: bool, most: int = BARS + 1) -> str:
@@ -176,16 +177,20 @@ def _mean(question: Question, look: Look, mean: Sequence[float], *, revealed: bo
     return bars_table(lines, "The class's mean row below the model's row", ("Model", "Class"))
 
 
-def of_both(given: Vote, *, show_right: bool) -> list[str]:
-    """What both votes gave, and the share that moved, as sentences; empty without a first vote."""
+def of_both(given: Vote, *, show_right: bool = True) -> list[str]:
+    """How many voted each time, and the shares of right answers, in words; empty without a first vote."""
     if given.first is None:
         return []
-    said = [
+    return [
         f"{title}: {len(one.given)}" + ("" if one.right is None or not show_right else f", {one.right:.0%} right")
         for title, one in zip(VOTES, (given.first, given), strict=True)
     ]
-    share = votes.moved(given.first.given, given.given)
-    return said if share is None else [*said, f"{share:.0%} of those who voted twice changed their answer."]
+
+
+def moved(given: Vote) -> str:
+    """The share of students whose answer moved, as a sentence; "" where nobody voted twice."""
+    share = None if given.first is None else votes.moved(given.first.given, given.given)
+    return "" if share is None else f"{share:.0%} of those who voted twice changed their answer."
 
 
 def vote(

@@ -117,7 +117,6 @@ def face(
     first: the answers of the first vote; hides_bars: show how many have answered, and not what, until the result.
     """
     vote = results.vote(asked.id, answers, question, look, first)
-    said = results.counted(answers) if asked.revealed else f"{len(answers)} of {max(here, len(answers))} answered"
     value = ""
     if asked.revealed and isinstance(question, ConclusionQuestion) and question.model:
         inner = f"<p class='enc-wall-true'>{html.escape(question.model)}</p><div class='enc-wall-exhibit'></div>"
@@ -125,7 +124,6 @@ def face(
         inner = _revealed(question, look, truth, vote)
         if isinstance(question, NumberQuestion) and exhibit.row(question, look, truth):
             value = f" <em>{exhibit.answer(question, look, truth)}</em>"  # a row fills the wall
-        said = said if vote.right is None else f"{round(vote.right * len(vote.given))} of {len(vote.given)} right"
     elif asked.revealed and not isinstance(question, Choosing):
         inner = "<p class='enc-wall-true'>Compare your answers.</p><div class='enc-wall-exhibit'></div>"
     else:
@@ -133,8 +131,16 @@ def face(
     return (
         f"<section class='enc-wall{_size(question, look)}' aria-label='Question'>"
         f"<h1>{html.escape(question.ask)}{value}</h1>{_about(question, look)}{inner}{_both_votes(asked, vote)}"
-        f"<footer><b>{said}</b>{code}</footer></section>"
+        f"<footer><b>{_count(asked, vote, len(answers), here)}</b>{code}</footer></section>"
     )
+
+
+def _count(asked: Asked, vote: results.Vote, answers: int, here: int) -> str:
+    """How many have answered; after the result, how many are right, or have moved."""
+    if not asked.revealed:
+        return f"{answers} of {max(here, answers)} answered"
+    right = "" if vote.right is None else f"{round(vote.right * len(vote.given))} of {len(vote.given)} right"
+    return results.moved(vote) or right or results.counted(answers)
 
 
 def _about(question: Question, look: Look | None) -> str:
@@ -143,9 +149,9 @@ def _about(question: Question, look: Look | None) -> str:
 
 
 def _both_votes(asked: Asked, vote: results.Vote) -> str:
-    """While the class discusses, what about; after the result, both votes and the share that moved."""
+    """While the class discusses, what about; after the result, both votes."""
     if asked.revealed:
-        said = " · ".join(results.of_both(vote, show_right=True))
+        said = " · ".join(results.of_both(vote))
     else:
         said = f"Discuss with your partner: {votes.WHY}" if asked.before else ""
     return f"<p class='enc-wall-votes'>{html.escape(said)}</p>" if said else ""
