@@ -137,7 +137,7 @@ def test_a_wall_has_a_clock_next_to_its_address_and_no_controls(visit: Callable[
     wait_until_none(wall, CONTROLS)
     open_page(teacher, "Model")
     settle(teacher)
-    teacher.locator(".enc-model-chips").get_by_role("button", name="Weights", exact=True).click()
+    teacher.locator(".enc-model-chips button").filter(has_text=re.compile("^Weights$")).click()
     expect(wall.locator(".enc-model-opened h2")).to_contain_text("Weight")
     wait_until_none(wall, CONTROLS)
     wall.evaluate("() => { globalThis.__later = 62_000; }")

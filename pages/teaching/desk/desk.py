@@ -321,10 +321,10 @@ def _controls(now: Room) -> None:
         help="A student who sees what others chose is drawn to it. The wall always shows how many have answered.",
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        minutes = st.number_input("Timer, minutes", 1, 90, 3, key="desk:minutes", width=140)
-        button("Start", "timer", "desk:timer", partial(_timer, 60 * minutes))
+        st.number_input("Timer, minutes", 1, 90, 3, key="desk:minutes", width=140)
+        button("Start", "timer", "desk:timer", _start_timer)
         if now.timer > time.time():
-            button("Stop", "timer_off", "desk:no-timer", partial(_timer, 0))
+            button("Stop", "timer_off", "desk:no-timer", partial(session.change, timer=0.0))
 
 
 def _hide(key: str) -> None:
@@ -340,8 +340,9 @@ def _show_bars(are_shown: bool) -> None:
     session.teach(edit)
 
 
-def _timer(seconds: int) -> None:
-    session.change(timer=time.time() + seconds if seconds else 0.0)
+def _start_timer() -> None:
+    minutes = st.session_state["desk:minutes"]  # a number that was typed just before the click counts
+    session.change(timer=time.time() + 60 * minutes)
 
 
 def _end(own: Seat) -> None:
