@@ -171,7 +171,7 @@ def _open(question: Question, look: Look | None, vote: results.Vote | None) -> s
     else:
         short = all(len(line.label) <= SHORT_OPTION for line in lines)
         said = _listed(lines, " enc-wall-short" if short and len(lines) > 4 else "")
-    if vote is not None and question.kind in ("order", "draw"):  # whose answers are no options
+    if vote is not None and question.kind in ("order", "draw"):  # their answers differ from the items
         said += (
             _exhibit(shown)
             if (shown := results.of_class(question, look, vote, revealed=False, most=MOST_ORDERS))
