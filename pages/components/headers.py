@@ -289,7 +289,7 @@ class RoomHeader(TypedDict):
     #: The line, and what is wrong, or "".
     words: str
     note: str
-    #: Seconds that are left.
+    #: Seconds that are left; below 0: since its end.
     timer: float | None
     spotlight: bool
     #: The room store does not answer: the browser asks again.

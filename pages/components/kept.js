@@ -70,6 +70,14 @@ export function keepSeat(code, what) {
   write("localStorage", LAST, { code, member: isOther ? "" : what.member });
 }
 
+// A room that no longer exists.
+export function forgetRoom(code) {
+  for (const name of ["localStorage", "sessionStorage"]) {
+    const { [code]: gone, ...others } = read(name, ROOMS, {});
+    if (gone) write(name, ROOMS, others);
+  }
+}
+
 // A student who left does not return when she opens the page Classroom again.
 export const forgetSeat = () => place("localStorage")?.removeItem(LAST);
 

@@ -1,6 +1,7 @@
 // The teacher's link, whose key is in its fragment and is sent to no server; and the rooms whose key this browser has.
 import { make } from "../../encoder/drawing/drawing.js";
-import { forgetSeat, rooms } from "./kept.js";
+import { appUrl } from "./address.js";
+import { forgetRoom, forgetSeat, rooms } from "./kept.js";
 import { download, eventId, unpack } from "../../encoder/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
@@ -17,7 +18,8 @@ class RoomDoor {
     /** @type {Block<DoorHeader>} */
     const { header: { code, secret, left } } = unpack(component.data);
     if (left) forgetSeat();
-    this.root.replaceChildren(...(code ? this.link(code, secret) : this.rooms()));
+    this.root.replaceChildren(...(code ? this.link(code, secret) : []));
+    if (!code) this.offerRooms();
   }
 
   link(code, secret) {
@@ -35,16 +37,35 @@ class RoomDoor {
     return [copy, save, status];
   }
 
-  rooms() {
-    return Object.entries(rooms()).filter(([, one]) => one.key).reverse().slice(0, 3).map(([code, { key }]) => {
+  // The newest rooms of this teacher that still exist.
+  async offerRooms() {
+    const kept = Object.entries(rooms()).filter(([, one]) => one.key).reverse();
+    const areOpen = await Promise.all(kept.map(([code]) => isOpen(code)));
+    const open = kept.filter((_, place) => areOpen[place]).slice(0, 3);
+    this.root.replaceChildren(...open.map(([code, { key }]) => {
       const button = make("button", { type: "button" }, `Teach room ${code} again`);
       button.addEventListener("click", () => this.component.setTriggerValue("teach", { code, key, id: eventId() }));
       return button;
-    });
+    }));
   }
 
   destroy() {
     this.root.remove();
+  }
+}
+
+// Whether a room exists, as far as the server can say now. A room that is closed is forgotten.
+async function isOpen(code) {
+  const stop = new AbortController();
+  try {
+    const { status, headers } = await fetch(appUrl(`_rooms/${code}`), { signal: stop.signal });
+    if (status === 204) forgetRoom(code);
+    const isBusy = status === 429 || status === 503; // too many connections, or its store is away
+    return isBusy || (headers.get("content-type") ?? "").startsWith("text/event-stream");
+  } catch {
+    return false; // the server is away
+  } finally {
+    stop.abort();
   }
 }
 

@@ -10,6 +10,7 @@ import { mounted } from "./mounted.js";
 // a browser that waits for its seat asks again: a class does so one by one.
 const [SETTLED, LOST, AGAIN] = [400, 6000, 1000];
 const UNSERVED = "This server has no rooms: start Encoderscope with “encoderscope” or “make run”.";
+const OVER = 10_000; // milliseconds in which a timer that has ended says so
 const LINE = 44; // pixels of the room's line
 
 /** @type {() => DOMStringMap} */
@@ -64,7 +65,7 @@ class RoomStrip {
     const { header } = unpack(component.data);
     this.room = header;
     this.root.dataset.version = String(header.version);
-    this.ends = header.timer === null ? null : performance.now() + 1000 * header.timer;
+    this.ends = header.timer === null ? -Infinity : performance.now() + 1000 * header.timer;
     if (this.root.matches(":popover-open") === header.hidden) this.root.togglePopover(!header.hidden);
     document.documentElement.classList.toggle("enc-in-room", !header.hidden);
     document.documentElement.classList.toggle("enc-spotlight", header.spotlight);
@@ -176,7 +177,7 @@ class RoomStrip {
       this.asksAt = performance.now() + LOST;
       this.send({ event: "news" });
     }
-    if (this.ends === null || this.ends === undefined) {
+    if (!(performance.now() < this.ends + OVER)) { // without a timer, too
       this.clock.textContent = "";
       return;
     }

@@ -64,7 +64,7 @@ def room_door(
     left: bool = False,
     on_teach: Callable[[str, str], None] | None = None,
 ) -> None:
-    """Draws buttons for the teacher's link; without a room, one for each room that this browser has the key of.
+    """Draws buttons for the teacher's link; without a room, one for each open room that this browser has the key of.
 
     key: the widget's key. code, secret: the open room and its key, "" without one. left: the student left a room, so
     the browser forgets her seat. on_teach: gets (code, key) of a room that the teacher opens again, before the page

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.test_main_flow import type_sentence
-from tests.conftest import check_width, open_page, query, settle
+from tests.conftest import check_width, open_page, query, settle, wait_until_none
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -106,6 +106,61 @@ def test_a_class_follows_answers_and_sees_the_result(visit: Callable[..., Page])
     expect(teacher.locator(".enc-room-counts")).to_contain_text("2 here · 2 follow")
     for page in (teacher, by_link, by_code):
         settle(page)
+
+
+#: The clock of a page can be put forward, by milliseconds.
+LATER = """globalThis.__later = 0;
+  const now = performance.now.bind(performance);
+  performance.now = () => now() + globalThis.__later;"""
+#: Controls that are drawn; those of a picture that are its labels, too, are none.
+CONTROLS = """() => [...document.querySelectorAll(".stMain :is(button, input, select)")]
+  .filter((one) => one.getClientRects().length && !one.closest(".enc-model-chips, .enc-model-opened :is(li, tr)"))
+  .map((one) => one.textContent || one.ariaLabel)"""
+
+
+def test_a_wall_has_a_clock_next_to_its_address_and_no_controls(visit: Callable[..., Page]) -> None:
+    teacher = visit("/classroom")
+    teacher.get_by_role("button", name="Open a room").click()
+    teacher.wait_for_url(re.compile(r"room=\w{6}"))
+    code = query(teacher)["room"]
+    wall = visit(f"/classroom?room={code}&wall=1", width=1920, height=1080, script=LATER)
+    teacher.get_by_role("spinbutton", name="Timer").fill("1")
+    teacher.locator(".st-key-desk-timer button").click()
+    open_page(teacher, "Heads")
+    expect(wall.locator('[aria-roledescription="heat map"]')).to_have_count(1)
+    clock = wall.locator(".enc-room-clock")
+    expect(clock).to_have_text(re.compile(r"0:\d\d"))
+    boxes = [wall.locator(one).bounding_box() for one in (".enc-wall-code", ".enc-room")]
+    assert boxes[0]
+    assert boxes[1]
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"], "the address is read next to the clock"
+    wait_until_none(wall, CONTROLS)
+    open_page(teacher, "Model")
+    settle(teacher)
+    teacher.locator(".enc-model-chips button").filter(has_text=re.compile("^Weights$")).click()
+    expect(wall.locator(".enc-model-opened h2")).to_contain_text("Weight")
+    wait_until_none(wall, CONTROLS)
+    wall.evaluate("() => { globalThis.__later = 62_000; }")
+    expect(clock).to_have_text("0:00")
+    wall.evaluate("() => { globalThis.__later = 120_000; }")
+    expect(clock).to_have_text("")
+
+
+def test_a_room_is_closed_by_two_clicks_and_then_not_offered(visit: Callable[..., Page]) -> None:
+    teacher = visit("/classroom")
+    teacher.get_by_role("button", name="Open a room").click()
+    teacher.wait_for_url(re.compile(r"room=\w{6}"))
+    code = query(teacher)["room"]
+    settle(teacher)
+    teacher.goto(teacher.url.partition("?")[0])
+    teacher.get_by_role("button", name=f"Teach room {code} again").click()
+    teacher.get_by_text("Your key, and the end of the room").click()
+    teacher.get_by_role("button", name="Close the room").click()
+    teacher.get_by_role("button", name="Close and delete").click()
+    expect(teacher.get_by_role("button", name="Open a room")).to_be_visible()
+    teacher.wait_for_function("code => !localStorage.getItem('encoderscope:rooms').includes(code)", arg=code)
+    settle(teacher)
+    expect(teacher.get_by_role("button", name="Teach room")).to_have_count(0)
 
 
 @pytest.mark.slow("two teachers race, three times")

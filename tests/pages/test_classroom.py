@@ -364,7 +364,9 @@ def test_a_class_takes_the_concept_test_before_and_after(school: School) -> None
     assert "**0.75**, 95% interval 0.75 to 0.75" in said
     assert "of 3 students" in said
     assert teacher.app.button(key="desk:test:A").disabled
-    teacher.click("desk:close")
+    for answer in ("no", "yes"):
+        assert school.store.find(code), "one click deletes nothing"
+        teacher.click("desk:close").click(f"desk:close:{answer}")
     assert school.store.find(code) is None, "the answers are deleted with the room"
 
 
@@ -801,6 +803,104 @@ def test_a_wall_shows_code_question_bars_and_the_row_and_answers_nothing(school:
     teacher.run().click("room:close-question")
     assert wall.news().app.get("title"), "the stage of the step"
     assert Person(school, "heads", room=code, wall="1").line["wall"], "a wall that is reloaded"
+
+
+def put(school: School, code: str, definition: dict[str, Any], *answers: object, again: str = "") -> str:
+    """Ask the class a question, which as many members answer; again: the question that was asked before."""
+    asked = school.store.change(code, lambda room: ask(room, definition, before=again)).question
+    assert asked
+    for number, answer in enumerate(answers):
+        school.store.join(code, Member(f"member-{number:09}"))
+        school.store.answer(code, asked.id, f"member-{number:09}", json.dumps(answer))
+    return asked.id
+
+
+def test_after_a_poll_every_screen_says_what_was_chosen(school: School) -> None:
+    teacher, code = school.teacher()
+    student, wall = school.student(code), Person(school, "classroom", room=code, wall="1")
+    asked = put(school, code, {"kind": "choice", "ask": "Ready?", "options": ["Yes", "No"]})
+    student.news().put("button_group", f"room:{asked}:chosen", 1).click(f"room:{asked}:give")
+    teacher.run().click("room:reveal")
+    assert "No" in student.news().app.info[0].value
+    assert "answered" not in wall.news().html()
+    assert "1 answer<" in wall.html()
+    assert "1 answer " in words(teacher.app)
+
+
+def test_the_class_is_on_the_wall_next_to_what_is_right(school: School) -> None:
+    teacher, code = school.teacher()
+    teacher.open("heads").type(TEXT).press("desk")
+    wall = Person(school, "classroom", room=code, wall="1")
+    look = look_of(school.room(code).view)
+    one_token = [[float(at == chosen) for at in range(look.trace.n_tokens)] for chosen in (2, 2, 3)]
+    put(school, code, {"kind": "draw", "ask": "Draw.", "query": 2}, *one_token)
+    assert "0.667" not in wall.news().html(), "a vote is not drawn to what others drew"
+    teacher.run().click("room:reveal")
+    row = look.at(None, None).row(2)
+    both = f"<td>{three_digits(row[2])}</td><td>{three_digits(2 / 3)}</td>"
+    for person in (wall.news(), teacher):
+        assert f"keys</th>{both}" in person.html(), "the class's mean row next to the model's"
+
+    order = {
+        "kind": "order",
+        "ask": "Order.",
+        "items": {"long": {"n_pieces": {"text": "a b c"}}, "<i>": {"n_pieces": {"text": "a"}}},
+    }
+    put(school, code, order, ["long", "<i>"], ["<i>", "long"], ["<i>", "long"])
+    assert "&lt;i&gt; &gt; long" not in wall.news().html()
+    teacher.run().click("room:reveal")
+    for person in (wall.news(), teacher):
+        assert "<th scope='row'>&lt;i&gt; &gt; long</th><td>2</td>" in person.html()
+        assert "<th scope='row'>long &gt; &lt;i&gt; ✓</th><td>1</td>" in person.html()
+
+
+@pytest.mark.parametrize(
+    ("definition", "answers", "one_bar"),
+    [
+        (
+            {"kind": "concept", "ask": "?", "options": [{"says": "so", "right": True}, {"says": "not so"}]},
+            (0, 1),
+            "<b>1 → 2</b>",
+        ),
+        (
+            {"kind": "number", "ask": "?", "quantity": {"softmax": {"scores": [0, 0], "at": 0}}, "within": 0.1},
+            (0.5, 9),
+            "<td>1</td><td>2</td>",
+        ),
+    ],
+)
+def test_a_discussion_and_both_votes_are_on_the_wall(
+    school: School, definition: dict[str, Any], answers: tuple[float, float], one_bar: str
+) -> None:
+    right, wrong = answers
+    teacher, code = school.teacher()
+    wall = Person(school, "classroom", room=code, wall="1")
+    first = put(school, code, definition, right, wrong, wrong)
+    discuss = f"Discuss with your partner: {votes.WHY}"
+    assert discuss not in wall.news().html()
+    put(school, code, definition, right, right, again=first)
+    assert discuss in wall.news().html()
+    assert one_bar not in wall.html()
+    teacher.run().click("room:reveal")
+    assert discuss not in wall.news().html()
+    assert one_bar in wall.html()
+    assert "<td>1</td><td>2</td>" in teacher.html()
+    for said in (
+        f"{results.VOTES[0]}: 3, 33% right",
+        f"{results.VOTES[1]}: 2, 100% right",
+        "50% of those who voted twice",
+    ):
+        assert said in wall.html()
+        assert said in words(teacher.app)
+
+
+def test_many_bars_become_fewer_and_none_is_lost() -> None:
+    found = [results.Bar(str(number), number, number == 1, first=1) for number in range(6)]
+    fewer = results.fewer(found, 4)
+    assert [(bar.label, bar.count, bar.first) for bar in fewer] == [
+        ("1", 1, 1), ("4", 4, 1), ("5", 5, 1), ("3 other answers", 5, 3),
+    ]  # fmt: skip
+    assert results.fewer(found, 6) == found
 
 
 def test_text_of_students_is_not_on_the_wall(school: School) -> None:

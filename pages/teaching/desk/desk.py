@@ -30,6 +30,8 @@ from pages.teaching.rooms.store import late_answers
 from pages.teaching.stage import invite, outcome, results, votes
 from pages.teaching.stage.asked import read
 
+#: The room whose teacher is asked whether to close it.
+_CLOSES = "_desk_closes"
 #: Answers whose reasons the teacher may ask for, and names for each.
 MOST_ASKED = 3
 
@@ -319,10 +321,10 @@ def _controls(now: Room) -> None:
         help="A student who sees what others chose is drawn to it. The wall always shows how many have answered.",
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        minutes = st.number_input("Timer, minutes", 1, 90, 3, key="desk:minutes", width=140)
-        button("Start", "timer", "desk:timer", partial(_timer, 60 * minutes))
-        if now.timer:
-            button("Stop", "timer_off", "desk:no-timer", partial(_timer, 0))
+        st.number_input("Timer, minutes", 1, 90, 3, key="desk:minutes", width=140)
+        button("Start", "timer", "desk:timer", _start_timer)
+        if now.timer > time.time():
+            button("Stop", "timer_off", "desk:no-timer", partial(session.change, timer=0.0))
 
 
 def _hide(key: str) -> None:
@@ -338,8 +340,9 @@ def _show_bars(are_shown: bool) -> None:
     session.teach(edit)
 
 
-def _timer(seconds: int) -> None:
-    session.change(timer=time.time() + seconds if seconds else 0.0)
+def _start_timer() -> None:
+    minutes = st.session_state["desk:minutes"]  # a number that was typed just before the click counts
+    session.change(timer=time.time() + 60 * minutes)
 
 
 def _end(own: Seat) -> None:
@@ -350,4 +353,13 @@ def _end(own: Seat) -> None:
         st.markdown("This browser keeps your key. On another machine, or in a private window, use your own link:")
         room_door(key="desk:door", code=own.code, secret=own.key)
         st.markdown(f"The room closes after {limits.ROOM_HOURS.value} hours. Closing it deletes all answers at once.")
-        button("Close the room", "delete", "desk:close", session.close)
+        if st.session_state.get(_CLOSES) != own.code:
+            button("Close the room", "delete", "desk:close", partial(st.session_state.update, {_CLOSES: own.code}))
+            return
+        st.warning(
+            "Close the room for everybody, and delete its answers? “Answers as CSV” saves them first.",
+            icon=":material/delete:",
+        )
+        with st.container(horizontal=True):
+            button("Keep the room", "undo", "desk:close:no", partial(st.session_state.pop, _CLOSES, None))
+            button("Close and delete", "delete", "desk:close:yes", session.close, type="primary")

@@ -65,7 +65,7 @@ def _of_seat(own: Seat, now: Room, folder: str) -> dict[str, Any]:
         "wall": own.wall,
         "words": _words(own, now),
         "note": "" if folder == DESK else session.said(),
-        "timer": max(0.0, now.timer - time.time()) if now.timer else None,
+        "timer": now.timer - time.time() if now.timer else None,
         "spotlight": now.spotlight and (own.teaches or own.follows),
         "hidden": False,
         "asks_class": now.question is not None,

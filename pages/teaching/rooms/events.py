@@ -208,7 +208,7 @@ class RoomEvents:
         if not MISSED.allows(address, code):
             return Response("Too many unknown codes: wait a minute.", status_code=429)
         try:
-            if code not in self._watches and await asyncio.to_thread(store.find, code) is None:
+            if await asyncio.to_thread(store.find, code) is None:
                 MISSED.note(address)
                 return Response(status_code=204)  # a browser does not try again
             MISSED.found(address, code)

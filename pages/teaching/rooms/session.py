@@ -312,7 +312,7 @@ def attempt(action: Callable[..., object], *args: Any, **named: Any) -> None:
 
 
 def close() -> None:
-    """Close the room for everybody, as its teacher."""
+    """Close the room for everybody, as its teacher. For callbacks."""
     own, now = seat(), room()
     if own is None or now is None or not now.is_taught_with(own.key):
         return
@@ -321,6 +321,7 @@ def close() -> None:
     except RoomError as error:
         say(str(error))
         return
+    events.changed(own.code)
     leave(f"Room {own.code} is closed. Its answers are deleted.")
 
 

@@ -31,7 +31,7 @@ def draw(question: Question, look: Look, given: Any, key: str, before_why: Calla
         before_why()
         return
     if truth.value is None:
-        st.info(f"You said: {plain(str(answer))}", icon=":material/check:")
+        st.info(f"You said: {plain(controls.answer_text(question, look, answer))}", icon=":material/check:")
         if isinstance(question, open_kinds.ConclusionQuestion):
             compare(question, answer)
         before_why()

@@ -1,9 +1,12 @@
 """The answers of a class: counted, drawn, and as a table."""
 
+from __future__ import annotations
+
+import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +14,11 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from encoder.figures.numbers import exact_or_in_words, in_words
-from pages.components.row_sketch import row_sketch
 from pages.core.stores import cache
 from pages.core.words.markdown import say_error
 from pages.teaching.questions import Look, Question, controls
 from pages.teaching.rooms import Asked, Member, Room, RoomError, session
-from pages.teaching.stage import votes
+from pages.teaching.stage import exhibit, votes
 from pages.teaching.stage.bars import Line
 from pages.teaching.stage.bars import table as bars_table
 
@@ -36,6 +38,8 @@ class Bar:
     count: int
     right: bool | None
     reason: str = ""
+    #: How many said so in the first vote; None without one.
+    first: int | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,8 @@ class Vote:
     bars: Sequence[Bar]
     mean: list[float] | None
     right: float | None
+    #: The vote before the discussion; None without one.
+    first: Vote | None = None
 
 
 def read(question: Question, look: Look | None, answers: Mapping[str, str]) -> dict[str, Any]:
@@ -59,106 +65,175 @@ def read(question: Question, look: Look | None, answers: Mapping[str, str]) -> d
     return {member: found[text] for member, text in answers.items() if text in found}
 
 
-def bars(question: Question, look: Look | None, answers: Sequence[Any]) -> list[Bar]:
-    """A histogram: most frequent answers first, numbers in ascending order. A drawn row and a test have none."""
-    if question.kind in ("draw", "gesture", "test") or not answers:
+def bars(
+    question: Question, look: Look | None, answers: Sequence[Any], first: Sequence[Any] | None = None
+) -> list[Bar]:
+    """A histogram: most frequent answers first, numbers in ascending order. A drawn row and a test have none.
+
+    first: the answers of the first vote, counted in the same bars.
+    """
+    both = [*(first or ()), *answers]
+    if question.kind in ("draw", "gesture", "test") or not both:
         return []
-    if question.kind == "number":
-        return _numbers(question, look, answers)
+    found, places = (_of_numbers if question.kind == "number" else _of_texts)(question, look, both)
+    before = len(both) - len(answers)
+    then, now = Counter(places[:before]), Counter(places[before:])
+    return [
+        replace(bar, count=now[place], first=None if first is None else then[place]) for place, bar in enumerate(found)
+    ]
+
+
+def _bar(question: Question, look: Look | None, answer: Any, label: str) -> Bar:
+    right = question.is_right(answer, look)
+    return Bar(label, 1, right, question.reason(answer, look)[0] if right is False and look is not None else "")
+
+
+def _of_texts(question: Question, look: Look | None, answers: Sequence[Any]) -> tuple[list[Bar], list[int]]:
+    """The bars, still without counts, and the place of each answer's bar."""
     texts = [controls.answer_text(question, look, one) for one in answers]
     known = dict(zip(texts, answers, strict=True))
-    counted = Counter(texts).most_common()
-    found = [_bar(question, look, known[text], text, count) for text, count in counted[:BARS]]
-    if rest := sum(count for _, count in counted[BARS:]):
-        found.append(Bar(f"{len(counted) - BARS} other answers", rest, None))
-    return found
+    ranked = [text for text, _ in Counter(texts).most_common()]
+    found = [_bar(question, look, known[text], text) for text in ranked[:BARS]]
+    if (rest := len(ranked) - BARS) > 0:
+        found.append(Bar(f"{rest} other answers", 0, None))
+    place = {text: min(at, BARS) for at, text in enumerate(ranked)}
+    return found, [place[text] for text in texts]
 
 
-def _bar(question: Question, look: Look | None, answer: Any, label: str, count: int) -> Bar:
-    right = question.is_right(answer, look)
-    return Bar(label, count, right, question.reason(answer, look)[0] if right is False and look is not None else "")
-
-
-def _numbers(question: Question, look: Look | None, answers: Sequence[float]) -> list[Bar]:
-    values = Counter(answers)
+def _of_numbers(question: Question, look: Look | None, answers: Sequence[float]) -> tuple[list[Bar], list[int]]:
+    values = sorted(set(answers))
     if len(values) <= BARS:
-        return [_bar(question, look, one, exact_or_in_words(one), values[one]) for one in sorted(values)]
+        found = [_bar(question, look, one, exact_or_in_words(one)) for one in values]
+        return found, [values.index(one) for one in answers]
     # Outliers must not squeeze all others into one bar: the outer bars take what lies beyond.
     low, high = np.quantile(np.asarray(answers, dtype=np.float64), (0.05, 0.95))
     edges = np.linspace(low, high, 9)
     places = np.clip(np.digitize(answers, edges) - 1, 0, len(edges) - 2)
     truth = question.truth(look).value
     at = int(np.clip(np.digitize(truth, edges) - 1, 0, len(edges) - 2))
-    return [
-        Bar(f"{in_words(edges[k])} to {in_words(edges[k + 1])}", int(np.sum(places == k)), k == at)
-        for k in range(len(edges) - 1)
-    ]
+    ranges = [f"{in_words(low)} to {in_words(high)}" for low, high in itertools.pairwise(edges)]
+    return [Bar(label, 0, k == at) for k, label in enumerate(ranges)], places.tolist()
+
+
+def fewer(found: Sequence[Bar], most: int) -> list[Bar]:
+    """At most so many bars, in their order: what is right and the most frequent ones; the others are one bar."""
+    if len(found) <= most:
+        return list(found)
+    ranked = sorted(found, key=lambda bar: (not bar.right, -bar.count))
+    kept = [bar for bar in found if bar in ranked[: most - 1]]
+    rest = [bar for bar in found if bar not in kept]
+    first = None if rest[0].first is None else sum(bar.first or 0 for bar in rest)
+    return [*kept, Bar(f"{len(rest)} other answers", sum(bar.count for bar in rest), None, first=first)]
 
 
 def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
-    """The class's answers: a histogram; for rows of attention, their mean next to the model's row."""
+    """The class's answers: a histogram, after a discussion of both votes; of rows of attention, their mean."""
     try:
         answers, first = session.answers(now.code, asked.id), votes.first_answers(now, asked)
     except RoomError as error:
         say_error(error, st.warning, icon=None)
         return
-    st.caption(f"{len(answers)} {'answer' if len(answers) == 1 else 'answers'} of the class")
-    given = vote(asked.id, answers, question, look)
-    if (mean := given.mean) is not None:
-        model = question.truth(look).value if asked.revealed else None
-        st.caption("The class's mean row" + (", and the model's next to it." if asked.revealed else "."))
-        row_sketch(
-            look.names,
-            key=f"room:{asked.id}:mean:{asked.revealed}",
-            question=question.ask,
-            drawn=mean,
-            truth=model or mean,
+    st.caption(f"{counted(len(answers))} of the class")
+    given = vote(asked.id, answers, question, look, first)
+    if shown := of_class(question, look, given, revealed=asked.revealed):
+        st.html(shown)
+    for sentence in (*of_both(given, show_right=asked.revealed), moved(given)):
+        if sentence:
+            st.caption(sentence)
+
+
+def counted(answers: int) -> str:
+    """How many have answered."""
+    return f"{answers} {'answer' if answers == 1 else 'answers'}"
+
+
+def of_class(question: Question, look: Look | None, given: Vote, *, revealed: bool, most: int = BARS + 1) -> str:
+    """The class's answers as HTML, for desk, phone and wall alike; "" where there are none to show.
+
+    A drawn row: the class's mean, after the result below the model's row. most: bars at most.
+    """
+    if given.mean is not None and look is not None:
+        return _mean(question, look, given.mean, revealed=revealed)
+    return table(fewer(given.bars, most), show_right=revealed) if given.bars else ""
+
+
+def _mean(question: Question, look: Look, mean: Sequence[float], *, revealed: bool) -> str:
+    """The class's mean row, with the tokens that are strongest in one of both rows."""
+    model = question.truth(look).value if revealed else None
+    strength = [max(pair) for pair in zip(mean, model or mean, strict=True)]
+    largest = max(*strength, 1e-9)
+    places = sorted(sorted(range(len(mean)), key=lambda place: -strength[place])[: exhibit.MOST])
+    lines = [
+        Line(
+            look.names[place],
+            in_words(mean[place]),
+            mean[place] / largest,
+            first=None if model is None else (in_words(model[place]), model[place] / largest),
         )
-    if first:
-        _both(vote(asked.before, first, question, look), given, show_right=asked.revealed)
-    elif given.bars:
-        st.html(table(given.bars, show_right=asked.revealed))
+        for place in places
+    ]
+    if model is None:
+        return bars_table(lines, "The class's mean row")
+    return bars_table(lines, "The class's mean row below the model's row", ("Model", "Class"))
 
 
-def _both(*found: Vote, show_right: bool) -> None:
-    """Both votes next to each other, and the share that moved."""
-    for column, title, one in zip(st.columns(2), VOTES, found, strict=True):
-        with column:
-            right = one.right if show_right else None
-            st.caption(f"{title}: {len(one.given)}" + ("" if right is None else f", {right:.0%} right"))
-            if one.bars:
-                st.html(table(one.bars, show_right=show_right))
-    if (share := votes.moved(*(one.given for one in found))) is not None:
-        st.caption(f"{share:.0%} of those who voted twice changed their answer.")
+def of_both(given: Vote, *, show_right: bool = True) -> list[str]:
+    """How many voted each time, and the shares of right answers, in words; empty without a first vote."""
+    if given.first is None:
+        return []
+    return [
+        f"{title}: {len(one.given)}" + ("" if one.right is None or not show_right else f", {one.right:.0%} right")
+        for title, one in zip(VOTES, (given.first, given), strict=True)
+    ]
 
 
-def vote(asked: str, answers: Mapping[str, str], question: Question, look: Look | None) -> Vote:
-    """One vote, computed once for all sessions of a class. asked: the question's id."""
-    ordered = tuple(sorted(answers.items()))
+def moved(given: Vote) -> str:
+    """The share of students whose answer moved, as a sentence; "" where nobody voted twice."""
+    share = None if given.first is None else votes.moved(given.first.given, given.given)
+    return "" if share is None else f"{share:.0%} of those who voted twice changed their answer."
+
+
+def vote(
+    asked: str,
+    answers: Mapping[str, str],
+    question: Question,
+    look: Look | None,
+    first: Mapping[str, str] | None = None,
+) -> Vote:
+    """One vote, computed once for all sessions of a class. asked: the question's id; first: see `Vote`, as JSON."""
+    ordered, before = tuple(sorted(answers.items())), tuple(sorted((first or {}).items()))
 
     def make() -> Vote:
         given = read(question, look, dict(ordered))
         values = [*given.values()]
         mean = np.mean(values, axis=0).tolist() if question.kind == "draw" and values else None
-        return Vote(given, bars(question, look, values), mean, votes.share_right(question, look, given))
+        earlier = vote(f"{asked} first", first, question, look) if first else None
+        found = bars(question, look, values, None if earlier is None else [*earlier.given.values()])
+        return Vote(given, found, mean, votes.share_right(question, look, given), earlier)
 
-    return cache.computed(("vote", asked, ordered), make)
+    return cache.computed(("vote", asked, ordered, before), make)
 
 
-def table(found: Sequence[Bar], *, show_right: bool) -> str:
-    """The bars as an HTML table; every text is escaped."""
-    largest = max(bar.count for bar in found)
-    lines = [
+def lines(found: Sequence[Bar], *, show_right: bool) -> list[Line]:
+    """The bars as lines. show_right: mark what is right, and say why somebody thinks otherwise."""
+    largest = max((count for bar in found for count in (bar.count, bar.first or 0)), default=0) or 1
+    return [
         Line(
             bar.label,
             str(bar.count),
             bar.count / largest,
             show_right and bool(bar.right),
             bar.reason if show_right else "",
+            None if bar.first is None else (str(bar.first), bar.first / largest),
         )
         for bar in found
     ]
-    return bars_table(lines, "Answers of the class: number of students")
+
+
+def table(found: Sequence[Bar], *, show_right: bool) -> str:
+    """The bars as an HTML table; every text is escaped."""
+    heads = None if found[0].first is None else VOTES
+    return bars_table(lines(found, show_right=show_right), "Answers of the class: number of students", heads)
 
 
 def rows(
@@ -179,7 +254,7 @@ def rows(
         known = members.get(member)
         who = known.nickname if known and known.nickname else str(numbers[member])
         text = json.dumps(value) if question.kind == "draw" else controls.answer_text(question, look, value)
-        bar = _bar(question, look, value, text, 1)
+        bar = _bar(question, look, value, text)
         yield {
             "question": _writable(question.ask),
             "who": _writable(who),

@@ -9,6 +9,8 @@ import streamlit as st
 from pages.teaching.questions import Look, Question
 from pages.teaching.rooms import Asked, Room, RoomError, ask, session
 
+#: What partners talk about, and then do.
+WHY = "why is your answer right? Then answer again."
 #: Shares of right answers in a first vote between which students can convince each other: a rule of thumb.
 PAYS = (0.3, 0.7)
 
@@ -69,7 +71,7 @@ def invite(now: Room, asked: Asked, member: str) -> None:
         with_whom = f"You are number **{own}**. Discuss with number {named}, or with your neighbour"
     else:
         with_whom = "Discuss with a neighbour, or join any pair"
-    st.markdown(f":material/forum: {with_whom}: why is your answer right? Then answer again.")
+    st.markdown(f":material/forum: {with_whom}: {WHY}")
 
 
 def share_right(question: Question, look: Look | None, answers: Mapping[str, Any]) -> float | None:

@@ -24,9 +24,9 @@ from pages.teaching.questions.open_kinds import ConclusionQuestion
 from pages.teaching.questions.question import Choosing, Truth
 from pages.teaching.rooms import Asked, Room, RoomError, session
 from pages.teaching.rooms.room import BARS, spaced
-from pages.teaching.stage import exhibit, invite, results
+from pages.teaching.stage import exhibit, invite, results, votes
 from pages.teaching.stage.asked import read, sentence
-from pages.teaching.stage.bars import Line
+from pages.teaching.stage.bars import Line, drawn
 
 #: Characters of question and options above which the type is smaller.
 LONG = 330
@@ -34,6 +34,8 @@ LONG = 330
 SHORT_OPTION = 14
 #: Lines of an exhibit below which the answer has a line of its own.
 MOST_LINES = 8
+#: Orders of the class: each may be as long as the wall is wide.
+MOST_ORDERS = 4
 #: Kinds whose answers are shown next to what is right; options have theirs on them.
 OF_CLASS = ("number", "head", "token")
 #: Room for what is done by hand, which is drawn over it.
@@ -79,14 +81,14 @@ def _question(asked_id: str) -> None:
     asked = now.question
     try:
         question, look = read(asked)
-        answers = session.answers(now.code, asked.id)
+        answers, first = session.answers(now.code, asked.id), votes.first_answers(now, asked)
         here = sum(one.is_present(time.time()) for one in session.members(now.code).values())
     except RoomError:
         return  # the line says that the store is away
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
         return
-    st.html(face(asked, question, look, answers, here, _code(now), hides_bars=BARS in now.hidden))
+    st.html(face(asked, question, look, answers, here, _code(now), first=first, hides_bars=BARS in now.hidden))
     if isinstance(question, GestureQuestion) and look is not None:
         _by_hand(asked, question, look)
 
@@ -107,30 +109,38 @@ def face(
     here: int,
     code: str = "",
     *,
+    first: Mapping[str, str] | None = None,
     hides_bars: bool = False,
 ) -> str:
     """A question as the wall shows it. answers: JSON by member; here: members who are present; code: HTML.
 
-    hides_bars: show how many have answered, and not what, until the result.
+    first: the answers of the first vote; hides_bars: show how many have answered, and not what, until the result.
     """
-    vote = results.vote(asked.id, answers, question, look)
-    said, value = f"{len(answers)} of {max(here, len(answers))} answered", ""
+    vote = results.vote(asked.id, answers, question, look, first)
+    value = ""
     if asked.revealed and isinstance(question, ConclusionQuestion) and question.model:
         inner = f"<p class='enc-wall-true'>{html.escape(question.model)}</p><div class='enc-wall-exhibit'></div>"
     elif asked.revealed and look is not None and (truth := question.truth(look)).value is not None:
-        inner = _revealed(question, look, truth, vote.bars)
+        inner = _revealed(question, look, truth, vote)
         if isinstance(question, NumberQuestion) and exhibit.row(question, look, truth):
             value = f" <em>{exhibit.answer(question, look, truth)}</em>"  # a row fills the wall
-        said = said if vote.right is None else f"{round(vote.right * len(vote.given))} of {len(vote.given)} right"
-    elif asked.revealed and not vote.bars:
+    elif asked.revealed and not isinstance(question, Choosing):
         inner = "<p class='enc-wall-true'>Compare your answers.</p><div class='enc-wall-exhibit'></div>"
     else:
-        inner = _open(question, look, None if hides_bars and not asked.revealed else vote.bars)
+        inner = _open(question, look, None if hides_bars and not asked.revealed else vote)
     return (
         f"<section class='enc-wall{_size(question, look)}' aria-label='Question'>"
-        f"<h1>{html.escape(question.ask)}{value}</h1>{_about(question, look)}{inner}"
-        f"<footer><b>{said}</b>{code}</footer></section>"
+        f"<h1>{html.escape(question.ask)}{value}</h1>{_about(question, look)}{inner}{_both_votes(asked, vote)}"
+        f"<footer><b>{_count(asked, vote, len(answers), here)}</b>{code}</footer></section>"
     )
+
+
+def _count(asked: Asked, vote: results.Vote, answers: int, here: int) -> str:
+    """How many have answered; after the result, how many are right, or have moved."""
+    if not asked.revealed:
+        return f"{answers} of {max(here, answers)} answered"
+    right = "" if vote.right is None else f"{round(vote.right * len(vote.given))} of {len(vote.given)} right"
+    return results.moved(vote) or right or results.counted(answers)
 
 
 def _about(question: Question, look: Look | None) -> str:
@@ -138,19 +148,41 @@ def _about(question: Question, look: Look | None) -> str:
     return f"<p class='enc-wall-about'>{html.escape(text)}</p>" if text else ""
 
 
-def _open(question: Question, look: Look | None, bars: Sequence[results.Bar] | None) -> str:
+def _both_votes(asked: Asked, vote: results.Vote) -> str:
+    """While the class discusses, what about; after the result, both votes."""
+    if asked.revealed:
+        said = " · ".join(results.of_both(vote))
+    else:
+        said = f"Discuss with your partner: {votes.WHY}" if asked.before else ""
+    return f"<p class='enc-wall-votes'>{html.escape(said)}</p>" if said else ""
+
+
+def _open(question: Question, look: Look | None, vote: results.Vote | None) -> str:
     """All options with a bar for each, which grows with the answers; without options, what to do and the answers.
 
-    bars: None to hide them.
+    vote: None to hide it.
     """
-    lines = options(question, look, bars)
+    lines = options(question, look, None if vote is None else vote.bars)
     if question.kind == "gesture":
         return f"<p class='enc-wall-task'>{DOES['gesture']}</p>{HANDS}"
     if not lines:
-        counted = "".join(f"<li>{_bar(line)}</li>" for line in _counted(question, bars or ()))
-        return f"<p class='enc-wall-does'>{DOES.get(question.kind, '')}</p><ol class='enc-wall-options'>{counted}</ol>"
-    short = all(len(line.label) <= SHORT_OPTION for line in lines)
-    return _listed(lines, " enc-wall-short" if short and len(lines) > 4 else "")
+        counted = "".join(f"<li>{_bar(line)}</li>" for line in _counted(question, vote.bars if vote else ()))
+        said = f"<p class='enc-wall-does'>{DOES.get(question.kind, '')}</p><ol class='enc-wall-options'>{counted}</ol>"
+    else:
+        short = all(len(line.label) <= SHORT_OPTION for line in lines)
+        said = _listed(lines, " enc-wall-short" if short and len(lines) > 4 else "")
+    if vote is not None and question.kind in ("order", "draw"):  # their answers differ from the items
+        said += (
+            _exhibit(shown)
+            if (shown := results.of_class(question, look, vote, revealed=False, most=MOST_ORDERS))
+            else ""
+        )
+    return said
+
+
+def _exhibit(bars: str, below: str = "") -> str:
+    """What answers rest on. below: orders are as long as the wall is wide, so they have lines of their own."""
+    return f"<div class='enc-wall-exhibit{' enc-wall-stack' if below else ''}'>{bars}{below}</div>"
 
 
 def _listed(lines: Sequence[Line], names: str = "") -> str:
@@ -158,25 +190,30 @@ def _listed(lines: Sequence[Line], names: str = "") -> str:
     return f"<ol class='enc-wall-options{names}'>{items}</ol>"
 
 
-def _revealed(question: Question, look: Look, truth: Truth, bars_of_class: Sequence[results.Bar]) -> str:
+def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote) -> str:
     """The right number or option in the middle, with the row or the numbers that it rests on, and why.
 
     Options stay with the answers of the class: what many chose is what the class talks about.
     """
     answer, bars = exhibit.answer(question, look, truth), exhibit.html(question, look, truth)
     is_marked = bars.count("<tr") > MOST_LINES or question.kind == "draw"  # then question and row have the right number
-    if question.kind in OF_CLASS and bars_of_class:  # next to what is right; reasons where the wall has room
-        few = [replace(bar, reason="" if bars else bar.reason) for bar in bars_of_class[:MOST_LINES]]
-        bars += results.table(few, show_right=True)
+    below = ""
+    if question.kind in OF_CLASS and vote.bars:  # next to what is right; reasons where the wall has room
+        few = replace(vote, bars=[replace(bar, reason="" if bars else bar.reason) for bar in vote.bars])
+        bars += results.of_class(question, look, few, revealed=True, most=MOST_LINES)
+    elif question.kind == "order":
+        below = results.of_class(question, look, vote, revealed=True, most=MOST_ORDERS)
+    elif vote.mean is not None:  # it has the model's row, too
+        bars = results.of_class(question, look, vote, revealed=True)
     large = f"<p class='enc-wall-answer'>{html.escape(answer)}</p>" if answer and len(answer) <= 40 else ""
     said = large or f"<p class='enc-wall-true'>{html.escape(controls.true_value(question, look, truth))}</p>"
     if isinstance(question, Choosing) and not isinstance(question, TokenQuestion):
         right = [question.choices(look)[one] for one in truth.answers]
-        lines = options(question, look, bars_of_class)
+        lines = options(question, look, vote.bars)
         said = _listed([replace(line, right=line.label in right) for line in lines])
     said = "" if is_marked else said
     why = f"<p class='enc-wall-why'>{html.escape(question.why)}</p>" if question.why else ""
-    return f"{said}<div class='enc-wall-exhibit'>{bars}</div>{why}" if question.kind != "gesture" else f"{HANDS}{why}"
+    return f"{said}{_exhibit(bars, below)}{why}" if question.kind != "gesture" else f"{HANDS}{why}"
 
 
 def options(question: Question, look: Look | None, bars: Sequence[results.Bar] | None) -> list[Line]:
@@ -188,23 +225,23 @@ def options(question: Question, look: Look | None, bars: Sequence[results.Bar] |
     texts = question.choices(look).values()  # type: ignore[arg-type] # a poll needs no look
     if bars is None:
         return [Line(text, "", 0) for text in texts]
-    counts = {bar.label: bar.count for bar in bars}
-    largest = max(counts.values(), default=1)
-    return [Line(text, str(counts.get(text, 0)), counts.get(text, 0) / largest) for text in texts]
+    known = {bar.label: bar for bar in bars}
+    nobody = results.Bar("", 0, None, first=0 if bars and bars[0].first is not None else None)
+    return results.lines([replace(known.get(text, nobody), label=text) for text in texts], show_right=False)
 
 
 def _counted(question: Question, bars: Sequence[results.Bar]) -> list[Line]:
     """Numbers and heads that were answered; words of students are not on the wall."""
     if question.kind not in ("number", "head"):
         return []
-    largest = max((bar.count for bar in bars), default=1)
-    return [Line(bar.label, str(bar.count), bar.count / largest) for bar in bars[:MOST_LINES]]
+    return results.lines(results.fewer(bars, MOST_LINES), show_right=False)
 
 
 def _bar(line: Line) -> str:
-    said = f"<b>{html.escape(line.said)}</b>" if line.said else ""
+    said = line.said if line.first is None else f"{line.first[0]} → {line.said}"
+    number = f"<b>{html.escape(said)}</b>" if said else ""
     label = html.escape(line.label) + (" ✓" if line.right else "")
-    return f"<span>{label}</span>{said}<i style='width:{100 * line.share:.0f}%'></i>"
+    return f"<span>{label}</span>{number}{drawn(line)}"
 
 
 def _size(question: Question, look: Look | None) -> str:
