@@ -51,8 +51,8 @@ def facts(model: TextEncoder, why: ScoreExplanation, missed: Missed | None = Non
     said["Parts"] = ", ".join(f"{len(side)} {side.level}{'s' * (len(side) != 1)} of {name}" for name, side in sides)
     if why.place is not None:
         place = why.place
-        said["Percentile"] = f"{place.percentile:.1f} among {place.n_pairs:,} random pairs of the collection"
-        said["90% of random pairs"] = f"{place.low:.3f} to {place.high:.3f}"
+        said["Percentile"] = f"{place.percentile:.1f} among {place.pairs} of the collection"
+        said["90% of these pairs"] = f"{place.low:.3f} to {place.high:.3f}"
     if missed is not None:
         said["Rank"] = f"{missed.ranked.rank}"
     for name, side in sides:
