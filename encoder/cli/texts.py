@@ -133,7 +133,7 @@ def why(options: argparse.Namespace) -> Iterator[Result]:
         export_why.facts(model, found, missed),
         lambda: table[table["what"] == "word"].sort_values("value", ascending=False, kind="stable").head(PRINTED),
         f"{found.kind}: {found.score:.4f}, rank {missed.ranked.rank} of {len(texts):,}{placed}\n"
-        f"unanswered words of the query: {', '.join(missed.unanswered) or 'none'}",
+        f"{missed.said}: {', '.join(missed.unanswered) or 'none'}",
     )
 
 

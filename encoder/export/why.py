@@ -119,8 +119,7 @@ def edits(missed: Missed) -> Section:
         {"edit": f"{one.level} {one.what}", "word": one.word, "score": one.score, "rank": one.rank}
         for one in missed.edits
     ]
-    rule = "this text answers less than the mean text" if missed.kind == "cosine" else "this text’s score does not need"
-    said = f"Words of the query that {rule}: {', '.join(missed.unanswered) or 'none'}."
+    said = f"{missed.said}: {', '.join(missed.unanswered) or 'none'}."
     return Section("What would move this text", table=pd.DataFrame(rows).head(EDITS), sentences=[said])
 
 
