@@ -22,10 +22,10 @@ LEAST_PART, LEAST_LOSS = 0.1, 0.0005
 #: English words that name nothing. A text that lacks one was not missed for it.
 FUNCTION_WORDS = frozenset(
     """a an the this that these those i me my mine you your yours he him his she her hers it its we us our ours they
-    them their theirs who whom whose which what when where why how and or but nor so if than then as at by for from in into
-    of off on onto out over to up with about after before between through under until while am is are was were be been
-    being do does did done has have had having will would shall should can could may might must there here very too also
-    just i'm i've it's don't""".split()
+    them their theirs who whom whose which what when where why how and or but nor so if than then as at by for from
+    in into of off on onto out over to up with about after before between through under until while am is are was
+    were be been being do does did done has have had having will would shall should can could may might must there
+    here very too also just i'm i've it's don't""".split()
 )
 
 
