@@ -9,8 +9,8 @@ and what is left is the effect of the place.
 The unit of an interval is a passage of one text, or a text of several: Student's t of the logarithms, so that the
 interval of a ratio excludes 1 in about 5% of texts in which places count alike. The Position Sensitivity Index is
 1 - min / max of the geometric mean effects of BINS places (after Zeng et al. 2025, arXiv 2505.13950, who take a
-retrieval score in place of the effect). Chance alone raises it: `by_chance` is what it reaches without any effect of
-place.
+retrieval score in place of the effect). Chance by itself raises it: `by_chance` is what it reaches without any effect
+of place.
 
 Shapes: S passages, B bins, U units.
 """
@@ -170,7 +170,9 @@ def of_squares(
     chance = [_index(_student(_units([draw.permuted(one, axis=1) for one in own]))[0]) for _ in range(DRAWS)]
     return PositionSensitivity(
         (np.arange(BINS) + 0.5) / BINS,
-        *(np.exp(level + mean + side * half) for side in (0, -1, 1)),
+        np.exp(level + mean),
+        np.exp(level + mean - half),
+        np.exp(level + mean + half),
         _index(mean),
         float(np.quantile(chance, 0.95)),
         passages,
