@@ -195,7 +195,7 @@ def test_a_link_of_own_texts_shows_no_other_text_as_theirs(monkeypatch: pytest.M
     assert link["text_place"] == "9"
     assert numbers(note) == [10], "the panel says how many texts the link leaves out"
     assert not any("shelf" in value for value in link.values())
-    assert "of 45 pairs of your texts" in written(app)
+    assert "of all 45 pairs of your texts" in written(app)
     assert "texts_own" not in typed, "also without the text, the link says that texts are missing"
 
     other = visit("texts", **link)
