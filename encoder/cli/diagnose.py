@@ -141,6 +141,8 @@ def _searched(
 
 def _printed(options: argparse.Namespace, found: engine.Verdict) -> int:
     print(found.as_json() if options.json else found.said)
+    if found.more:
+        print(f"{found.more}: encoderscope diagnose --together {found.together + 1}", file=sys.stderr)
     return found.code
 
 

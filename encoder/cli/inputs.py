@@ -176,6 +176,12 @@ def say_left_out(problems: Sequence[str], total: int) -> None:
         print(f"left out: {total:,} in all", file=sys.stderr)
 
 
+def say_cut(which: str, words: str) -> None:
+    """Say on standard error that a text is cut. words: the last ones that the model uses, "" for those of a pair."""
+    upto = f": the model uses it up to “{words}”" if words else ""
+    print(f"cut: {which} is longer than the model accepts{upto}. Split it to use all of it.", file=sys.stderr)
+
+
 def standard_input() -> bytes:
     """All of standard input. Raises CommandError where there is none."""
     if sys.stdin is None:

@@ -1,6 +1,7 @@
 """Commands about texts: `embed`, `search`, `why`, `classify`, `generate`, `similarity`."""
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
@@ -22,6 +23,7 @@ from encoder.export import similarity as export
 from encoder.export import why as export_why
 from encoder.probe.features import vectors as vectors_of
 from encoder.scores import explain_score
+from encoder.scores.parts import cut_at
 from encoder.search import embed_gradually, nearest
 from encoder.similarity import Attribution, attribute, leave_words_out
 from encoder.texts import rank, why_not_found
@@ -112,8 +114,13 @@ def why(options: argparse.Namespace) -> Iterator[Result]:
     place = ranking.rows[0].place if options.of is None else options.of
     missed = why_not_found(model, ranking, place)
     pair = (options.query, texts[place])
-    found = explain_score(model, *pair, collection if len(texts) > 1 else None, each_word=options.each_word)
-    percentile = "" if found.percentile is None else f", higher than {found.percentile:.0f}% of random pairs"
+    found = explain_score(model, *pair, collection, each_word=options.each_word)
+    placed = "" if found.place is None else f", higher than {found.place.share} of your texts"
+    for name, side in zip(("query", "text"), found.source.sides, strict=True):
+        if side.cut_at:
+            inputs.say_cut(f"the {name}", side.cut_at)
+    if collection.n_cut:
+        print(f"cut: {collection.n_cut:,} of {len(texts):,} texts, which rank by their beginnings", file=sys.stderr)
     table = export_why.table(found, ranking, missed)
     empty = np.zeros((0, 0))
     matrix, labels = (found.split.matrix, found.split.labels) if found.split is not None else (empty, ((), ()))
@@ -125,14 +132,18 @@ def why(options: argparse.Namespace) -> Iterator[Result]:
         f"{found.kind} {found.score:.4f} of {model.name}",
         export_why.facts(model, found, missed),
         lambda: table[table["what"] == "word"].sort_values("value", ascending=False, kind="stable").head(PRINTED),
-        f"{found.kind}: {found.score:.4f}, rank {missed.ranked.rank} of {len(texts):,}{percentile}\n"
-        f"unanswered words of the query: {', '.join(missed.unanswered) or 'none'}",
+        f"{found.kind}: {found.score:.4f}, rank {missed.ranked.rank} of {len(texts):,}{placed}\n"
+        f"{missed.said}: {', '.join(missed.unanswered) or 'none'}",
     )
 
 
 def classified(item: inputs.Input) -> Result:
     """The classes of an input, the labels of its tokens, or the words at its masks."""
     model, trace = item.model, item.trace
+    source = trace.source
+    if source is not None and source.cut:
+        which = "the text" if item.alone else f"text {item.number + 1}"
+        inputs.say_cut(which, "" if source.pair is not None else cut_at(source))
     if isinstance(model, TextEncoder) and model.entity_head is not None:
         return _spans(item, classify.span_scores(model, trace))
     if model.classifier is None and isinstance(model, TextEncoder) and model.mlm_head is not None:

@@ -40,9 +40,9 @@ from encoder.diagnose.media import Inputs, Media, MediaPipeline, media_probes, p
 from encoder.diagnose.onnx_file import embed_by_onnx
 from encoder.diagnose.pipeline import STAGES, Pipeline
 from encoder.diagnose.probes import probes
-from encoder.diagnose.search import MOST_TOGETHER, Step, check_texts, diagnose_gradually
+from encoder.diagnose.search import Step, check_texts, diagnose_gradually
 from encoder.diagnose.vector_files import read_vectors
-from encoder.diagnose.verdict import Verdict
+from encoder.diagnose.verdict import MOST_TOGETHER, Verdict
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.named import NamedEncoder
 from encoder.encoders.signal import SignalEncoder

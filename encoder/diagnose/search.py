@@ -27,7 +27,7 @@ from encoder.diagnose.faults.precision import TOLERANCES, Precision, tolerance_o
 from encoder.diagnose.fingerprint import fingerprint
 from encoder.diagnose.pipeline import STAGES, Pipeline, States
 from encoder.diagnose.probes import unseen
-from encoder.diagnose.verdict import Verdict
+from encoder.diagnose.verdict import MOST_TOGETHER, Verdict
 from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, OutOfMemory, TextError, quoted
@@ -52,8 +52,6 @@ SHARED, DEVIATIONS = 0.3, 6.0
 SIZES = 0.4, 2.5
 #: Texts that are diagnosed.
 MOST_TEXTS = 2_000
-#: Faults together.
-MOST_TOGETHER = 3
 
 Faults = tuple[Fault, ...]
 
@@ -115,6 +113,8 @@ def diagnose_gradually(
     """
     if precision not in TOLERANCES:
         raise EncoderError(f"precision={quoted(precision)} is unknown: choose one of {', '.join(TOLERANCES)}.")
+    if not 1 <= together <= MOST_TOGETHER:
+        raise EncoderError(f"together={quoted(str(together))} is not possible: choose 1 to {MOST_TOGETHER}.")
     if not texts or len(texts) > MOST_TEXTS:
         raise EncoderError(f"{len(texts):,} inputs: specify 1 to {MOST_TEXTS:,}, the more different the better.")
     comparing.check(vectors, len(texts))
@@ -558,6 +558,7 @@ class _Search:
             alternatives=alternatives,
             excluded=tuple(name for name in self.excluded if name not in {one.name for one in faults}),
             next_texts=next_texts,
+            together=self.together,
             fingerprint=fingerprint(self.base.model, self.base.front.prompt).id,
             nearest=nearest,
             texts=self.texts,

@@ -12,6 +12,17 @@ from encoder.diagnose.faults import Fault
 from encoder.inputs.layout import InputKind
 
 Kind = Literal["fault", "sound", "within-precision", "not-repeatable", "unknown"]
+#: Faults together that a search tries at most.
+MOST_TOGETHER = 3
+#: What has no answer after a search of up to so many faults together, and what was not searched.
+SEARCHED = {
+    1: "no single fault of the list gives your vectors. Pairs of faults were not searched.",
+    2: "no single fault of the list gives your vectors, and no pair of its likeliest faults. Three together were not "
+    "searched.",
+    3: "no single fault of the list gives your vectors, and no two or three of its likeliest faults together.",
+}
+#: What a search of one more fault together adds to one of so many.
+MORE = {1: "Search pairs, too", 2: "Search three together, too"}
 #: The exit code of the command for each answer.
 EXIT_CODES: dict[Kind, int] = {"sound": 0, "within-precision": 0, "fault": 1, "not-repeatable": 3, "unknown": 3}
 
@@ -38,6 +49,8 @@ class Verdict:
     next_texts: tuple[str, ...] = ()
     #: The fingerprint of the model.
     fingerprint: str = ""
+    #: Up to how many faults together were searched, 1 to MOST_TOGETHER.
+    together: int = 1
     #: Where no fault explains the vectors: what came nearest, which is not a finding.
     nearest: tuple[tuple[Fault, ...], float] | None = None
     #: The texts.
@@ -50,6 +63,11 @@ class Verdict:
     #: every image, decoded: a verdict is kept.
     takes: InputKind = "text"
     prompt: str = ""
+
+    @property
+    def more(self) -> str:
+        """What a further search would add, for an answer that is unknown; "" where everything was searched."""
+        return MORE.get(self.together, "") if self.verdict == "unknown" else ""
 
     @property
     def code(self) -> int:
@@ -87,6 +105,7 @@ class Verdict:
             "nearest": nearest,
             "next_texts": list(self.next_texts),
             "fingerprint": self.fingerprint,
+            "together": self.together,
         }
 
     def as_json(self) -> str:
@@ -132,9 +151,8 @@ def _of_sound(one: Verdict) -> list[str]:
 
 def _of_precision(one: Verdict) -> list[str]:
     return [
-        f"Nothing is wrong but rounding: largest difference: {_size(one.difference)}, within the "
-        "precision of the other "
-        "program."
+        f"Nothing is wrong but rounding: largest difference: {_size(one.difference)}, within the precision of the "
+        "other program."
     ]
 
 
@@ -146,10 +164,7 @@ def _of_repeats(one: Verdict) -> list[str]:
 
 
 def _of_unknown(one: Verdict) -> list[str]:
-    lines = [
-        "Unknown: no fault of the list, and no two or three together, explain them. Largest difference from the "
-        f"model: {_size(one.difference_without)}."
-    ]
+    lines = [f"Unknown: {SEARCHED[one.together]} Largest difference from the model: {_size(one.difference_without)}."]
     if one.excluded:
         lines.append(f"Excluded, since each was run and gives other vectors: {', '.join(one.excluded)}.")
     if one.next_texts:

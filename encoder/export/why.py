@@ -51,8 +51,8 @@ def facts(model: TextEncoder, why: ScoreExplanation, missed: Missed | None = Non
     said["Parts"] = ", ".join(f"{len(side)} {side.level}{'s' * (len(side) != 1)} of {name}" for name, side in sides)
     if why.place is not None:
         place = why.place
-        said["Percentile"] = f"{place.percentile:.1f} among {place.n_pairs:,} random pairs of the collection"
-        said["90% of random pairs"] = f"{place.low:.3f} to {place.high:.3f}"
+        said["Percentile"] = f"{place.percentile:.1f} among {place.pairs} of the collection"
+        said["90% of these pairs"] = f"{place.low:.3f} to {place.high:.3f}"
     if missed is not None:
         said["Rank"] = f"{missed.ranked.rank}"
     for name, side in sides:
@@ -119,8 +119,7 @@ def edits(missed: Missed) -> Section:
         {"edit": f"{one.level} {one.what}", "word": one.word, "score": one.score, "rank": one.rank}
         for one in missed.edits
     ]
-    rule = "this text answers less than the mean text" if missed.kind == "cosine" else "this text’s score does not need"
-    said = f"Words of the query that {rule}: {', '.join(missed.unanswered) or 'none'}."
+    said = f"{missed.said}: {', '.join(missed.unanswered) or 'none'}."
     return Section("What would move this text", table=pd.DataFrame(rows).head(EDITS), sentences=[said])
 
 

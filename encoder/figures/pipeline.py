@@ -21,17 +21,19 @@ ROOM = {"l": 72, "b": 48}
 FIXED = {"automargin": False}
 
 
-def text_differences(texts: Sequence[str], without: object, explained: object, kind: str = "text") -> go.Figure:
+def text_differences(
+    texts: Sequence[str], without: object, explained: object | None = None, kind: str = "text"
+) -> go.Figure:
     """A bar for each text: the largest difference of its vector, without the faults and with them. [N] each.
 
-    texts: or the names of other inputs, of this kind.
+    texts: or the names of other inputs, of this kind; explained: None where no fault was found.
     """
     figure = go.Figure(layout=neutral_layout(margin=margin(30) | ROOM, legend=LEGEND, barmode="group"))
     shown = [shown_label(text[:40]) for text in texts[:MOST_TEXTS]]
-    for name, values, shade in (
-        ("without the fault", without, colour.KEY),
-        ("with the fault", explained, colour.VALUE),
-    ):
+    series = [("without the fault", without, colour.KEY), ("with the fault", explained, colour.VALUE)]
+    if explained is None:
+        series = [("difference from the model", without, colour.KEY)]
+    for name, values, shade in series:
         heights = as_array(values, name=name, ndim=1)[:MOST_TEXTS]
         figure.add_bar(
             x=np.arange(1, len(heights) + 1, dtype=np.int32),  # lines of a file count from 1

@@ -240,7 +240,7 @@ def _problem(cells: Sequence[Any], limits: Limits) -> str:
     for cell in cells:
         if isinstance(cell, str):
             if len(cell) > limits.characters:
-                return f"{len(cell):,} characters, and the limit is {limits.characters:,}"
+                return f"{len(cell):,} characters, and the limit is {limits.characters:,}: split it"
             if _HALF.search(cell):
                 return NOT_UTF8 if _BAD in cell else "half of a UTF-16 pair, which is not a character"
     return ""

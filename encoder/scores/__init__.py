@@ -11,12 +11,13 @@ pairs.
 from encoder.scores.components import Circuit, Component, circuit
 from encoder.scores.explained import ScoreExplanation, WordEffect, explain_score
 from encoder.scores.kinds import Cosine, Pairs, Score, Sparse, kinds_of, score_of
-from encoder.scores.placed import Place, place, random_cosines
+from encoder.scores.placed import LEAST_TEXTS, Place, place, random_cosines
 from encoder.scores.runs import BothRuns, Runs, SideVectors
 
 __all__ = [
-    "BothRuns", "Circuit", "Component", "Cosine", "Pairs", "Place", "Runs", "Score", "ScoreExplanation", "SideVectors",
-    "Sparse", "WordEffect", "circuit", "explain_score", "kinds_of", "place", "random_cosines", "score_of",
+    "LEAST_TEXTS", "BothRuns", "Circuit", "Component", "Cosine", "Pairs", "Place", "Runs", "Score", "ScoreExplanation",
+    "SideVectors", "Sparse", "WordEffect", "circuit", "explain_score", "kinds_of", "place", "random_cosines",
+    "score_of",
 ]  # fmt: skip
 
 

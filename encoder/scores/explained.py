@@ -13,7 +13,7 @@ from encoder.errors import EncoderError
 from encoder.model.shown import Shown
 from encoder.scores.components import Circuit, Component, circuit
 from encoder.scores.kinds import Cosine, Pairs, Score, score_of
-from encoder.scores.placed import Place, place, random_cosines
+from encoder.scores.placed import LEAST_TEXTS, Place, place, random_cosines
 from encoder.scores.runs import BothRuns, computed_once
 from encoder.search.collection import Collection
 
@@ -32,8 +32,8 @@ class WordEffect:
 class ScoreExplanation(Shown):
     """Why two inputs have their score. Each part is computed when it is first read.
 
-    score: cosine, MaxSim, SPLADE's dot product or a cross-encoder's logit (`kind`); place: among random pairs of the
-    collection, None without one; each_word: as of `explain_score`.
+    score: cosine, MaxSim, SPLADE's dot product or a cross-encoder's logit (`kind`); place: among pairs of the
+    collection, None without one of 3 texts or more; each_word: as of `explain_score`.
     """
 
     model: str
@@ -49,7 +49,7 @@ class ScoreExplanation(Shown):
 
     @property
     def percentile(self) -> float | None:
-        """The share of random pairs with a lower score, 0 to 100; None without a collection."""
+        """The share of pairs with a lower score, 0 to 100; None without a collection of 3 texts or more."""
         return None if self.place is None else self.place.percentile
 
     @computed_once
@@ -124,7 +124,7 @@ def explain_score(
         (0.79, WordEffect(word='cat', effect=0.49, ...), 0.79)
 
     kind: "auto" is the score that the checkpoint was trained for; or "cosine", "MaxSim", "SPLADE", "cross-encoder".
-    collection: texts whose random pairs give `percentile`, for a cosine. prompts: names of the prompts of a and b, for
+    collection: texts whose pairs give `percentile`, for a cosine. prompts: names of the prompts of a and b, for
     a cosine, as of `embed`. For a checkpoint with sides (`TextEncoder.side`), a is a query and b a document, as
     `encoder.search` does.
 
@@ -144,6 +144,6 @@ def explain_score(
     source = score_of(model, a, b, kind, prompts, each_word, runs)
     score = source.value()
     placed = None
-    if collection is not None and isinstance(source, Cosine):
+    if collection is not None and len(collection) >= LEAST_TEXTS and isinstance(source, Cosine):
         placed = place(score, random_cosines(collection))
     return ScoreExplanation(model.name, source.kind, score, placed, source, each_word)

@@ -12,6 +12,8 @@ from encoder.search.collection import Collection
 
 #: Random pairs of different texts. The standard error of a percentile is at most 0.5 points.
 PAIRS = 10_000
+#: Two texts are one pair: nothing to compare with.
+LEAST_TEXTS = 3
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,18 @@ class Place:
     def is_drawn(self) -> bool:
         """Whether the pairs of `random_cosines` are a random draw, and not all pairs."""
         return self.n_pairs >= PAIRS
+
+    @property
+    def pairs(self) -> str:
+        """The pairs in words: "all 66 pairs", "10,000 random pairs"."""
+        return f"{self.n_pairs:,} random pairs" if self.is_drawn else f"all {self.n_pairs:,} pairs"
+
+    @property
+    def share(self) -> str:
+        """How many pairs have a lower score: "82% of all 66 pairs"; never rounded up to all of them."""
+        if self.percentile == 100:
+            return f"all {self.pairs}" if self.is_drawn else self.pairs
+        return f"{int(self.percentile)}% of {self.pairs}"
 
 
 def random_cosines(collection: Collection, seed: int = 0) -> np.ndarray:

@@ -16,6 +16,17 @@ from encoder.texts.ranking import QueryWords, Ranked, Ranking, query_words
 
 #: Words of a text that are tried, the ones that lower the score most by leave-out first.
 MOST_TRIED = 24
+#: A word that lowers a cosine by less than this part of the standard deviation of all scores hardly moves its rank. Of
+#: another score: the smallest loss that counts.
+LEAST_PART, LEAST_LOSS = 0.1, 0.0005
+#: English words that name nothing. A text that lacks one was not missed for it.
+FUNCTION_WORDS = frozenset(
+    """a an the this that these those i me my mine you your yours he him his she her hers it its we us our ours they
+    them their theirs who whom whose which what when where why how and or but nor so if than then as at by for from
+    in into of off on onto out over to up with about after before between through under until while am is are was
+    were be been being do does did done has have had having will would shall should can could may might must there
+    here very too also just i'm i've it's don't""".split()
+)
 
 
 @dataclass(frozen=True)
@@ -45,11 +56,22 @@ class Missed:
     answers: tuple[tuple[str, float], ...]
     #: The best first.
     edits: tuple[Edit, ...]
+    #: An answer below this is a reason for the rank.
+    least: float
 
     @property
     def unanswered(self) -> tuple[str, ...]:
-        """The words of the query that the text does not answer: an answer of 0 or less. The least answered first."""
-        return tuple(word for word, value in sorted(self.answers, key=lambda one: one[1]) if value <= 0)
+        """The words of the query that the text answers much less than the mean text does, or of another score than a
+        cosine, that add nothing to it: without function words, the least answered first."""
+        low = [one for one in self.answers if one[1] < self.least]
+        return tuple(word for word, _ in sorted(low, key=lambda one: one[1]) if word.casefold() not in FUNCTION_WORDS)
+
+    @property
+    def said(self) -> str:
+        """What `unanswered` has, with what it is compared with, before a colon."""
+        if self.kind == "cosine":
+            return "Words of the query that this text answers much less than the mean text does"
+        return f"Words of the query that add nothing to this {self.kind}"
 
 
 def why_not_found(
@@ -70,10 +92,12 @@ def why_not_found(
     if ranking.kind == "cosine":
         of_query = of_query or query_words(model, ranking, runs)
         asked, answers = of_query.words, of_query.answers[:, place]
+        least = -LEAST_PART * float(ranking.scores.std())
     else:
         asked, answers = score.sides[0].labels, ranked.score - score.without(0)
+        least = LEAST_LOSS
     pairs = tuple(zip(asked, answers.tolist(), strict=True))
-    return Missed(ranked, text, ranking.kind, pairs, _edits(model, ranking, place, score))
+    return Missed(ranked, text, ranking.kind, pairs, _edits(model, ranking, place, score), least)
 
 
 def _edits(model: TextEncoder, ranking: Ranking, place: int, score: Score) -> tuple[Edit, ...]:

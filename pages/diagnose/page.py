@@ -25,14 +25,8 @@ from pages.diagnose.given import Given
 from pages.diagnose.params import TOGETHER, Params
 from pages.state import links, state
 
-#: Words of the verdict on the screen.
-TITLES = {
-    "fault": "Found",
-    "sound": "Nothing is wrong",
-    "within-precision": "Nothing is wrong but rounding",
-    "not-repeatable": "Not repeatable",
-    "unknown": "Unknown",
-}
+#: In the session: a click has asked for a search, which begins without another one.
+BEGIN = "diagnose:begins"
 #: The stages with their names on the screen.
 STAGES = {
     "text": "Text", "tokens": "Tokens", "embedding": "Embedding", "layers": "Layers", "pooling": "Pooling",
@@ -152,9 +146,10 @@ def verdict(view: View, given: Given, prompt: str | None, settings: Settings) ->
         return gradual.reported(steps, lambda step: (step.done / max(step.total, 1), step.words))
 
     label, ask = "Diagnose", "Every fault is run."
+    begins = st.session_state.pop(BEGIN, False)
     if len(known):
         label, ask = "Go on", f"Excluded so far: {len(known):,}; they are not run again."
-    return results.of_work("diagnose", what, work, label=label, ask=ask, own=True, most=3)
+    return results.of_work("diagnose", what, work, label=label, ask="" if begins else ask, own=True, most=3)
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------
@@ -182,7 +177,10 @@ def draw_example(view: View) -> None:
 def draw(view: View, given: Given, found: diagnose.Verdict) -> None:
     """The verdict in words, the pipeline, and the differences."""
     first, *rest = found.said.splitlines()
-    st.markdown(f"**{TITLES[found.verdict]}.** {plain(first)}")
+    title, _, evidence = ("Found", ":", first) if found.faults else first.partition(":")
+    st.markdown(f"**{plain(title)}:** {plain(evidence.strip())}")
+    if found.more:
+        st.button(found.more, icon=":material/play_arrow:", key="diagnose:more", on_click=search_more, args=(found,))
     for line in rest:
         st.markdown(plain(line))
     pipeline(view, found)
@@ -205,6 +203,12 @@ def draw(view: View, given: Given, found: diagnose.Verdict) -> None:
         on_click="ignore",
         icon=":material/download:",
     )
+
+
+def search_more(found: diagnose.Verdict) -> None:
+    """Begin the search of one more fault together."""
+    state.put(Params.together, str(found.together + 1))
+    st.session_state[BEGIN] = True
 
 
 def pipeline(view: View, found: diagnose.Verdict) -> None:
@@ -248,13 +252,14 @@ def worst(found: diagnose.Verdict) -> int:
 
 def differences(view: View, found: diagnose.Verdict) -> dict[str, object]:
     """Draw the differences by input and by dimension; returns the figures."""
-    without, explained = found.distances(explained=False), found.distances(explained=True)
-    if without is None or explained is None:
+    without = found.distances(explained=False)
+    explained = found.distances(explained=True) if found.faults else None
+    if without is None or (found.faults and explained is None):
         st.caption("The vectors have another width than the model's, so they have no differences to draw.")
         return {}
     takes = view.loaded.takes
     inputs = drawn.text_differences(found.texts, without, explained, takes)
-    alt = f"The largest difference of each {takes}, without and with the fault."
+    alt = f"The largest difference of each {takes}{', without and with the fault' if found.faults else ''}."
     plot(inputs, key="diagnose:texts", height=240, alt=alt)
     names = {place: f"{place + 1}: {text[:60]}" for place, text in enumerate(found.texts)}
     most, label = "the one that differs most", f"Vector of the {takes}"

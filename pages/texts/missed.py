@@ -32,8 +32,8 @@ def draw(subject: Subject) -> None:
     first = " It was found first: select the text that you expected here." if found.ranked.rank == 1 else ""
     with answer.area():
         answer.draw(
-            f"Rank {found.ranked.rank} of {len(ranking.scores):,}.{first} Words of the query without an answer: "
-            f"{words}."
+            f"Rank {found.ranked.rank} of {len(ranking.scores):,}.{first}",
+            f"{found.said}: {words}.",
         )
     left, right = st.columns(2)
     with left:

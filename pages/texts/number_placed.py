@@ -7,7 +7,6 @@ import streamlit as st
 
 from encoder import scores, search
 from encoder.probe import examples
-from encoder.scores import Place
 from pages.core.stores import cache
 from pages.core.words import number, plain
 from pages.state import state
@@ -65,14 +64,11 @@ def _placed(subject: Subject) -> str:
     place = subject.why.place
     if place is None:
         return ""
-    drawn = "random " if place.is_drawn else ""
-    whose = "the example texts" if subject.is_bundled else "your texts"
-    return f": more alike than {_share(place)} {place.n_pairs:,} {drawn}pairs of {whose}"
+    return f": more alike than {place.share} of {_whose(subject)}"
 
 
-def _share(place: Place) -> str:
-    """How many pairs have a lower score: never rounded up to all of them."""
-    return "all" if place.percentile == 100 else f"{int(place.percentile)}% of"
+def _whose(subject: Subject) -> str:
+    return "the example texts" if subject.is_bundled else "your texts"
 
 
 def draw_compared(subject: Subject) -> None:
@@ -80,10 +76,12 @@ def draw_compared(subject: Subject) -> None:
     why = subject.why
     said = [f"*{plain(_brief(subject.query))}* → *{plain(_brief(subject.text))}*"]
     if why.place is not None:
-        said.append(f"90% of these pairs have {number(why.place.low, 2)} to {number(why.place.high, 2)}.")
+        said.append(
+            f"90% of the pairs of {_whose(subject)}: {number(why.place.low, 2)} to {number(why.place.high, 2)}."
+        )
     if why.kind == "cosine" and subject.given is None:
         usual = scores.place(why.score, _bundled(subject))
-        said.append(f"More alike than {_share(usual)} {usual.n_pairs:,} random pairs of WordNet’s examples.")
+        said.append(f"More alike than {usual.share} of WordNet’s examples.")
     if subject.ranking is not None and subject.given is None:
         lowest = subject.ranking.lowest_match(marked(subject.params, len(subject.ranking.scores)))
         if lowest is not None:

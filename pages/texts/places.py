@@ -30,7 +30,7 @@ def draw(subject: Subject) -> None:
     if found is None:
         return
     with answer.area():
-        answer.draw(f"Position Sensitivity Index: **{number(found.index, 2)}**. {_said(found)}")
+        answer.draw(_said(found), _index(found))
         plot(
             place_curve(found.places, found.effect, found.low, found.high),
             key="texts-places",
@@ -43,9 +43,9 @@ def draw(subject: Subject) -> None:
     passages = pd.DataFrame(found.passages, columns=["Passage", effect])
     st.dataframe(in_columns(passages, [effect], 4), hide_index=True)
     references.caption(
-        f"{found.n_runs} passages were left out, in the text as it is and in random orders, so that each "
-        "passage is put at many places. The index is 1 minus the smallest mean effect divided by the largest (after "
-        "Zeng et al. 2025)."
+        f"{found.n_runs} passages were left out: each once at each place, to compare it with itself at other places. "
+        "Means are geometric. The index is 1 minus the smallest mean effect divided by the largest (after Zeng "
+        "et al. 2025)."
     )
     if subject.ranking is not None and len(subject.ranking.scores) > 1:
         part = expander("The same over all texts", "texts-places-all")
@@ -70,10 +70,8 @@ def _of_all(subject: Subject) -> None:
     found = results.of_work("texts-places-of-all", subject.key[:1] + subject.key[3:], work, own=True)
     if found is None:
         return
-    st.markdown(
-        f"Of {which}, those of three sentences or more: {found.n_texts:,}. Position Sensitivity Index: "
-        f"**{number(found.index, 2)}**. {_said(found)}"
-    )
+    st.markdown(f"Of {which}, those of three sentences or more: {found.n_texts:,}. {_said(found)}")
+    st.caption(_index(found))
     plot(
         place_curve(found.places, found.effect, found.low, found.high),
         key="texts-places-of-all",
@@ -82,15 +80,23 @@ def _of_all(subject: Subject) -> None:
     )
 
 
+def _index(found: texts.PositionSensitivity) -> str:
+    """The index, and what it reaches by chance."""
+    return (
+        f"Position Sensitivity Index: {number(found.index, 2)}. If places count alike, chance gives up to "
+        f"{number(found.by_chance, 2)} (in 95% of draws)."
+    )
+
+
 def _said(found: texts.PositionSensitivity) -> str:
     """The beginning against the end, and what that suggests for chunks where it is certain."""
     low, high = found.of_ends
     interval = f"95% interval: {number(low, 2)} to {number(high, 2)}"
-    if not found.is_certain:
-        of = "this text" if found.n_texts == 1 else "these texts"
-        return f"Nothing can be told from {of} about beginning and end: the interval of their ratio has 1 ({interval})."
-    more, less = ("beginning", "end") if found.first_over_last > 1 else ("end", "beginning")
-    return (
-        f"The beginning counts {number(found.first_over_last, 2)} times as much as the end ({interval}). So cut texts "
-        f"into chunks that have their main sentence at the {more}, not at the {less}."
+    which = "this text" if found.n_texts == 1 else "these texts"
+    said = (
+        f"The beginning of {which} counts **{number(found.first_over_last, 2)}** times as much as the end ({interval})"
     )
+    if not found.is_certain:
+        return f"{said}. The interval includes 1, so {which} cannot tell whether beginning or end counts more."
+    more, less = ("beginning", "end") if found.first_over_last > 1 else ("end", "beginning")
+    return f"{said}. This suggests chunks that have their main sentence at the {more}, not at the {less}."

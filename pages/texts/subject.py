@@ -58,7 +58,12 @@ class Subject:
         kind = "auto" if ranking is None else ranking.kind
         model, inputs = self.model or self.view.loaded, self.given or (self.query, self.text)
         found = scores.explain_score(model, *inputs, kind=kind, each_word=self.params.each_word, runs=self.runs)
-        if ranking is not None and self.given is None and kind == "cosine" and len(ranking.scores) > 1:
+        if (
+            ranking is not None
+            and self.given is None
+            and kind == "cosine"
+            and len(ranking.scores) >= scores.LEAST_TEXTS
+        ):
             found = replace(found, place=scores.place(found.score, ranking.random))  # drawn once for all texts
         return found
 

@@ -17,7 +17,7 @@ from tests.diagnose.test_endpoint import reply, serving
 TEXTS = ["A cat sat on the mat.", "two words", "A dog ran very fast through the old town.", "café"]
 KEYS = {
     "verdict", "faults", "difference", "difference_without", "correlation", "alternatives", "excluded", "nearest",
-    "next_texts", "fingerprint",
+    "next_texts", "fingerprint", "together",
 }  # fmt: skip
 
 
@@ -71,6 +71,19 @@ def test_random_vectors_are_unknown(folder: Path, capsys: pytest.CaptureFixture)
     assert (code, found["verdict"], found["faults"]) == (3, "unknown", [])
     assert found["next_texts"]
     assert not set(found["next_texts"]) & set(TEXTS)
+    main.main(["diagnose", "twin-pre", *"--texts texts.json --vectors random.npy --together 1".split()])
+    said = capsys.readouterr()
+    assert "single" in said.out, "pairs were not searched, so nothing is said of them"
+    assert "--together 2" in said.err
+
+
+def test_an_unknown_answer_says_what_was_searched_and_offers_the_rest():
+    one, two, three = (diagnose.Verdict("unknown", 1.0, 1.0, together=number) for number in (1, 2, 3))
+    assert len({found.said for found in (one, two, three)}) == 3
+    assert one.more
+    assert two.more
+    assert not three.more, "everything was searched"
+    assert not diagnose.Verdict("sound", 0.0, 0.0).more
 
 
 def test_a_program_that_does_not_repeat_itself_is_not_diagnosed(folder: Path, capsys: pytest.CaptureFixture):

@@ -131,6 +131,10 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     rows = json.loads(capsys.readouterr().out)["rows"]
     found = sorted((row["start"], row["end"], row["label"]) for row in rows if row["entity"])
     assert [list(one) for one in found] == [one[:3] for one in MEASURED["modernbert"][0]["entities"]["0.8"]]
+    assert main.main([*words[:3], f"{TEXTS[0]} " * 200, *words[4:]]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("cut: "), "spans after the cut are not scored"
+    assert json.loads(said.out)["rows"]
     assert main.main(["classify", "minilm", "--text", "a", "--labels", "b"]) != 0
     assert "GLiNER" in capsys.readouterr().err
 

@@ -12,6 +12,7 @@ import pytest
 import encoder
 from encoder import diagnose
 from encoder.diagnose.faults.base import PARTS
+from encoder.figures import pipeline as drawn
 from pages.base.access import limits, visitors
 from pages.model.params import STEPS
 from tests.diagnose.test_endpoint import reply, serving
@@ -110,11 +111,29 @@ def test_a_search_that_was_cancelled_goes_on(monkeypatch: pytest.MonkeyPatch):
     assert len(excluded) == len(set(excluded))
 
 
+def test_an_unknown_answer_offers_pairs_and_its_button_searches_them():
+    random = np.random.default_rng(0).normal(size=(2, encoder.load("twin-pre").config.d_model))
+    app = visit("diagnose", model="twin-pre", their_vectors="pasted")
+    app.text_area(key="diagnose:lines").set_value("\n".join(TEXTS[:2])).run()
+    app.text_area(key="diagnose:json").set_value(json.dumps(random.tolist())).run()
+    pressed(app, "Diagnose")
+    assert diagnose.Verdict("unknown", 1.0, 1.0, together=1).said.splitlines()[0][9:40] in written(app)
+    pressed(app, "Search pairs, too")
+    assert_well(app)
+    assert app.query_params["faults_together"] in ("2", ["2"])
+    assert "Search three together, too" in [button.label for button in app.button], "pairs were searched"
+
+
+def test_differences_without_a_fault_have_one_bar_each():
+    assert len(drawn.text_differences(TEXTS, [1.0, 2.0, 3.0]).data) == 1
+    assert len(drawn.text_differences(TEXTS, [1.0, 2.0, 3.0], [0.0, 0.0, 0.0]).data) == 2
+
+
 def test_right_vectors_are_sound():
     model = encoder.load("twin-pre")
     app = opened(model, model.embed(TEXTS).numpy())
     assert_well(app)
-    assert "Nothing is wrong" in written(app)
+    assert "**Nothing is wrong:** largest" in written(app)
 
 
 def test_another_number_of_vectors_is_a_sentence(monkeypatch: pytest.MonkeyPatch):

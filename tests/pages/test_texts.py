@@ -143,6 +143,7 @@ def test_places_of_a_long_text_and_the_map(minilm: encoder.TextEncoder):
     found = texts.position_sensitivity(minilm, long)
     assert number(found.index, 2) in words(app)
     unclear, clear = (places._said(dataclasses.replace(found, of_ends=(low, 1.9))) for low in (0.9, 1.1))
+    assert number(found.by_chance, 2) in words(app), "chance alone raises the index"
     assert "chunks" not in unclear, "advice needs an interval without 1"
     assert "chunks" in clear
     assert_well(visit("texts", query=QUERY, explain="map"))
@@ -194,7 +195,7 @@ def test_a_link_of_own_texts_shows_no_other_text_as_theirs(monkeypatch: pytest.M
     assert link["text_place"] == "9"
     assert numbers(note) == [10], "the panel says how many texts the link leaves out"
     assert not any("shelf" in value for value in link.values())
-    assert "of 45 pairs of your texts" in written(app)
+    assert "of all 45 pairs of your texts" in written(app)
     assert "texts_own" not in typed, "also without the text, the link says that texts are missing"
 
     other = visit("texts", **link)

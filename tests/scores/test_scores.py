@@ -271,7 +271,12 @@ def test_a_score_has_its_place_among_random_pairs(minilm: encoder.TextEncoder):
     assert scores.place(cosines[7], cosines).percentile == pytest.approx(50)
     why = encoder.explain_score(minilm, texts[0], texts[0], collection)
     assert why.percentile == 100
+    assert why.place is not None
+    assert "all 15 pairs" in why.place.share, "these are not a random draw"
+    assert scores.place(0.0, np.linspace(-1, 1, scores.placed.PAIRS)).share == "50% of 10,000 random pairs"
     assert encoder.explain_score(minilm, A, B).percentile is None
+    two = search.embed(minilm, texts[:2])
+    assert encoder.explain_score(minilm, A, B, two).percentile is None, "one pair compares with nothing"
     with pytest.raises(EncoderError, match="2 texts"):
         scores.random_cosines(search.embed(minilm, texts[:1]))
 
