@@ -13,7 +13,7 @@ import encoder
 from encoder.figures.numbers import three_digits
 from encoder.inputs.box_files import example
 from encoder.inputs.boxes import write_short
-from encoder.measure.page_words import DIRECTIONS, directions, page_words
+from encoder.measure.page_words import directions, page_words
 from tests.load import boxes
 from tests.pages.apps import assert_well, sentences, visit, written
 
