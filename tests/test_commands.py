@@ -269,6 +269,8 @@ def test_numbers_are_those_of_python(folder: Path, capsys: pytest.CaptureFixture
     np.testing.assert_allclose([row["effect"] for row in patched["rows"]], expected.ravel(), atol=1e-6)
     assert patched["clean"] == pytest.approx(1)
     assert patched["corrupted"] < 0.9999
+    assert [one for one in main.COMMANDS["patch"].options if "--run" in one.flags] == []
+    assert [one for one in main.COMMANDS["ablate"].options if "--run" in one.flags]
     assert main.main(["embed", "minilm", "--texts", "texts.csv", "--out", "v.npz"]) == 0
     np.testing.assert_allclose(np.load("v.npz")["vectors"], encoder.load("minilm").embed(TEXTS).numpy(), atol=1e-5)
     assert (
