@@ -264,9 +264,13 @@ def test_numbers_are_those_of_python(folder: Path, capsys: pytest.CaptureFixture
         "--json",
     ]
     patched = json.loads(said(words, capsys))
-    expected = causal.patch(model, "The cat sat", "The dog sat", where="attention_out")
+    outcome = causal.Similarity("The cat sat")  # as on the page: the vector that the patched run comes closer to
+    expected = causal.patch(model, "The cat sat", "The dog sat", outcome, "attention_out")
     np.testing.assert_allclose([row["effect"] for row in patched["rows"]], expected.ravel(), atol=1e-6)
-    assert patched["corrupted"] == pytest.approx(1)
+    assert patched["clean"] == pytest.approx(1)
+    assert patched["corrupted"] < 0.9999
+    assert [one for one in main.COMMANDS["patch"].options if "--run" in one.flags] == []
+    assert [one for one in main.COMMANDS["ablate"].options if "--run" in one.flags]
     assert main.main(["embed", "minilm", "--texts", "texts.csv", "--out", "v.npz"]) == 0
     np.testing.assert_allclose(np.load("v.npz")["vectors"], encoder.load("minilm").embed(TEXTS).numpy(), atol=1e-5)
     assert (

@@ -14,7 +14,7 @@ import shutil
 import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -52,6 +52,10 @@ class Option:
         return tuple(
             name for name in self.names if name[0] == "-" and self.settings.get("help") is not argparse.SUPPRESS
         )
+
+    def hidden(self) -> Option:
+        """The same option, which the help leaves out; given, the command can say why it is not for it."""
+        return replace(self, settings={**self.settings, "help": argparse.SUPPRESS})
 
     @property
     def destination(self) -> str:
@@ -152,6 +156,8 @@ def _command(name: str, words: dict[str, Any], groups: Mapping[str, Sequence[Opt
     own, shared = _options(words.pop("options", {})), words.pop("shared", [])
     before, after = ["inputs"] * ("takes" in words), [*shared, *["outputs"] * ("formats" in words)]
     inputs, others = ([one for group in chosen for one in groups[group]] for chosen in (before, after))
+    if words.get("takes") != "each":  # a run is one input
+        inputs = [one.hidden() if "--run" in one.names else one for one in inputs]
     if words.get("formats") == "all":
         words["formats"] = FORMATS
     return Command(name, options=[*inputs, *own, *others], **words)

@@ -72,6 +72,8 @@ def patch(options: argparse.Namespace) -> Iterator[Result]:
         )
     clean, corrupted = both
     model, outcome = corrupted.model, outcome_of(options.outcome)
+    if outcome == causal.SentenceVector.code or isinstance(outcome, causal.SentenceVector):
+        outcome = causal.Similarity(clean.trace)  # as on the page Interventions: the run that vectors come from
     steps = causal.iter_patch(model, clean.trace, corrupted.trace, outcome, options.where)
     found = progress.last(steps, "runs").values.numpy()
     before, after = causal.both_outcomes(model, clean.trace, corrupted.trace, outcome)

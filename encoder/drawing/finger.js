@@ -5,7 +5,7 @@ const DOUBLE_MS = 400;
 const STILL_FINGER = 10; // pixels: a finger that moves farther scrolls or drags
 const NEAR = 24; // pixels between the two taps of a double tap
 
-export const isTouch = () => matchMedia("(hover: none)").matches;
+export const isTouch = () => matchMedia("(hover: none) and (pointer: coarse)").matches;
 
 // The words for a screen reader: on a touch screen the gestures, then the keys.
 export function gestures(taps, keys) {

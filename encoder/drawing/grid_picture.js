@@ -155,8 +155,11 @@ function drawDivider(pen, share, size, x, y) {
 function drawMeasure(view, pen, size, k, x, y) {
   const value = view.measureOf(k);
   pen.fillStyle = view.theme.faint;
+  if (!Number.isFinite(value)) { // an empty bar would say 0
+    if (size >= 24) write(view, pen, "none", x + size / 2, y + 2, "center", view.theme.muted, { size: 8, weight: 400 });
+    return;
+  }
   pen.fillRect(x, y, size, 4);
-  if (!Number.isFinite(value)) return;
   const [low, high] = view.header.measureRange;
   const share = high > low ? Math.max(0, Math.min(1, (value - low) / (high - low))) : 1;
   pen.fillStyle = measureColour(view.theme, share);

@@ -155,7 +155,7 @@ export class GridView extends Drawing {
 
   details(k) {
     const lines = [];
-    const number = threeDigits(this.measureOf(k));
+    const number = Number.isFinite(this.measureOf(k)) ? threeDigits(this.measureOf(k)) : "none";
     if (this.arrays.measure) lines.push(`${this.header.measureLabel || "measure"}: ${number}`);
     if (this.badgeOf(k)) lines.push(this.badgeOf(k));
     if (this.pinOf(k)) lines.push(`pinned, ${this.pinOf(k)}`);

@@ -99,7 +99,9 @@ export class ModelChoice {
   // Whether the numbers that came with the picture are those of the chosen pair.
   get hasParts() {
     const { query, key, source, view: { header: { partsOf, first } } } = this;
-    return Boolean(partsOf) && first + query === partsOf.query && (key === null || first + key === partsOf.key) &&
+    // Of a link that selects no token, the host chose one.
+    return Boolean(partsOf) && (query === null || first + query === partsOf.query) &&
+      (key === null || first + key === partsOf.key) &&
       (source === null || source === partsOf.source);
   }
 

@@ -1,6 +1,7 @@
 // What each colour and shape of the model's picture means, with its number.
 /** @import { ModelView } from "./model_view.js" */
 import { make, threeDigits, withNorm } from "./drawing.js";
+import { sublayersOf } from "./model_glyphs.js";
 import { FAINTEST_LINE } from "./model_layout.js";
 import { signColours } from "./model_parts.js";
 
@@ -14,18 +15,20 @@ export function legendOf(view) {
     return [legendItem([], said)];
   }
   const band = `length of a token’s vector (residual stream), at most ${threeDigits(view.widest)}: a full band`;
+  const isConformer = sublayersOf(header).includes("convolution");
+  const adding = isConformer ? "attention, convolution and feed-forward (half of it)" : "attention and feed-forward";
   const found = [
     legendItem(["enc-model-band"], band),
     legendItem(["enc-model-line"], `attention weight of ${headName(header)}, from ${FAINTEST_LINE} on`),
-    legendItem(["enc-model-by-attention", "enc-model-by-ffn"], "length of what attention and feed-forward add"),
+    legendItem(["enc-model-by-attention", "enc-model-by-ffn"], `length of what ${adding} add`),
   ];
   if (arrays.positions) {
     found.push(legendItem(["enc-model-token", "enc-model-position"], "length of token and position vector"));
   }
   if (header.norms.length) {
     const where = header.norm === "pre"
-      ? "LayerNorm before a sublayer (pre-norm)"
-      : "LayerNorm after the addition (post-norm)";
+      ? `LayerNorm before a sublayer (pre-norm)${isConformer ? ", and at the end of each layer" : ""}`
+      : `LayerNorm after the addition (post-norm)${isConformer ? ", and at the end of each layer" : ""}`;
     found.push(legendItem([`enc-model-block enc-${header.norm}`], withNorm(where, header)));
   }
   if (arrays.vector) {

@@ -2,6 +2,7 @@
 /** @import { ModelView } from "./model_view.js" */
 import { make, svg } from "./drawing.js";
 import { drawnHeader } from "./model_decoder.js";
+import { sublayersOf } from "./model_glyphs.js";
 
 const RIVER_NAME = 104; // pixels of the words “Residual stream”
 
@@ -18,14 +19,20 @@ export function drawSwitches(view) {
   /** @type {HTMLElement | undefined} */ (view.switches.children[focused])?.focus({ preventScroll: true });
 }
 
-// The power buttons of the open layer: its attention, the open head, its feed-forward layer.
+// The power buttons of the open layer: its sublayers and the open head.
 /** @param {ModelView} view */
 export function placePowers(view) {
   const { place, powers } = view;
   const header = drawnHeader(view);
   if (view.isClosed) return;
   const span = place.layers[header.layer];
-  const at = { attention: span.start + 4, ffn: place.parts.ffn - 46 };
+  const isConformer = sublayersOf(header).includes("first_ffn");
+  const at = {
+    first_ffn: span.start + 4,
+    attention: isConformer && place.turned ? place.parts.softmax - 24 : span.start + 4,
+    convolution: place.parts.convolution,
+    ffn: place.parts.ffn - 46,
+  };
   const known = header.switches?.power ?? [];
   const title = make("span", {}, `${view.main ? "Decoder layer" : "Layer"} ${header.layer}`);
   const river = make("span", { class: "enc-model-river" }, "Residual stream");
@@ -34,12 +41,18 @@ export function placePowers(view) {
   put(title, span.start + 4, place.top + 2);
   const nameAt = header.inPair || place.turned ? null : riverNameAt(place, span, view.theme.scale);
   if (nameAt !== null) put(river, nameAt, 0);
-  const groups = ["attention", "ffn"].map((side) => {
+  // Where tokens are rows, a Conformer's five buttons need the whole line.
+  const sides = isConformer
+    ? (place.turned ? ["first_ffn", "attention", "convolution", "ffn"] : [""])
+    : ["attention", "ffn"];
+  const groups = sides.map((side, number) => {
     const group = make("div", {});
-    const aside = side === "attention" ? 62 * view.theme.scale : 0; // the title's width
-    if (place.turned) put(group, side === "attention" ? at[side] : at[side] - 24, place.top + 2 + aside);
-    else put(group, at[side] + aside, 0);
-    for (const { name, label, title: words, on } of known.filter((one) => (one.name === "ffn") === (side === "ffn"))) {
+    const aside = number === 0 ? 62 * view.theme.scale : 0; // the title's width
+    const x = at[side || "first_ffn"];
+    if (place.turned) put(group, number === 0 ? x : x - 24, place.top + 2 + aside);
+    else put(group, x + aside, 0);
+    const sideOf = (name) => sides.includes(name) ? name : side && "attention";
+    for (const { name, label, title: words, on } of known.filter((one) => sideOf(one.name) === side)) {
       const button = make("button", { type: "button", "aria-pressed": String(on), title: words }, powerSign(), label);
       button.addEventListener("click", () => view.send("switch", { name, on: !on }));
       group.append(button);

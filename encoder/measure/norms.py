@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from encoder.trace.recorded_pass import NormTrace
 from encoder.trace.trace import Trace
 
 #: A component is an outlier where it exceeds this many times the size that chance explains.
@@ -23,12 +24,15 @@ class NormStatistics:
     """names of the norms; before, after: (mean, population standard deviation), each [N, T] float32.
 
     rounding: smaller means, relative to the largest standard deviation, are rounding errors of the number type.
+    least: the smallest standard deviation (of RMSNorm: root mean square) that a norm gives before its gain; below 1
+    where epsilon is not small next to a vector's variance.
     """
 
     names: tuple[str, ...]
     before: tuple[np.ndarray, np.ndarray]
     after: tuple[np.ndarray, np.ndarray]
     rounding: float = 0.0
+    least: float = 1.0
 
     @property
     def widest(self) -> tuple[int, int]:
@@ -52,7 +56,15 @@ def statistics(trace: Trace) -> NormStatistics:
         before=_moments(norm.input for norm in norms.values()),
         after=_moments(norm.output for norm in norms.values()),
         rounding=4 * torch.finfo(trace.output.dtype).eps,
+        least=min(map(_least, norms.values()), default=1.0),
     )
+
+
+def _least(norm: NormTrace) -> float:
+    """The smallest root of v / (v + epsilon), v the variance of a token's vector; of RMSNorm, its mean square."""
+    x = norm.input.float()
+    v = x.var(dim=-1, correction=0) if norm.kind == "layer" else x.square().mean(dim=-1)
+    return float((v / (v + norm.eps)).sqrt().min())
 
 
 def _moments(vectors: Iterable[Tensor]) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ from encoder.inputs.boxes import words_of_tokens
 from encoder.trace.trace import Trace
 
 #: Where a key is, seen from its query. "left", "right": on the same line, where the boxes share half of the smaller
-#: height; "above", "below": on another line, anywhere; "here": in the same box; "special": nowhere.
+#: height; "above", "below": on any higher or lower line; "here": in the same box; "special": nowhere.
 DIRECTIONS = ("left", "right", "above", "below", "here", "special")
 
 
@@ -39,10 +39,27 @@ class PageWords:
         word = int(self.of_token[token])
         return self.tokens[word] if word >= 0 else (token,)
 
-    def to_words(self, maps: Tensor, tokens: Sequence[int]) -> np.ndarray:
-        """maps [T, T], some queries -> [W]: the mean weight that they give to each word, the sum over its tokens."""
-        row = maps[list(tokens)].float().mean(0).cpu().numpy()
+    def parts(self, token: int | None = None) -> np.ndarray:
+        """[T]: each token's part in the mean over a token's word, or over all words, each of which counts once."""
+        units = self.tokens if token is None else (self.unit(token),)
+        parts = np.zeros(len(self.of_token), dtype=np.float32)
+        for unit in units:
+            parts[list(unit)] = 1 / (len(unit) * len(units))
+        return parts
+
+    def to_words(self, maps: Tensor, token: int | None) -> np.ndarray:
+        """maps [T, T] -> [W]: what a token's word gives to each word, the sum over its tokens; None: the mean word."""
+        row = self._mean(maps, token)
         return np.array([row[list(some)].sum() for some in self.tokens], dtype=np.float32)
+
+    def to_special(self, maps: Tensor, token: int | None) -> float:
+        """maps [T, T]: what they give to special tokens; with `to_words`, the sum is 1."""
+        return float(self._mean(maps, token)[self.of_token < 0].sum())
+
+    def _mean(self, maps: Tensor, token: int | None) -> np.ndarray:
+        """[T]: the mean row."""
+        parts = torch.from_numpy(self.parts(token)).to(maps.device)
+        return (parts @ maps.float()).cpu().numpy()
 
     def from_words(self, maps: Tensor, tokens: Sequence[int]) -> np.ndarray:
         """maps [T, T], some keys -> [W]: the weight that each word gives to them together, the mean over its tokens."""
@@ -89,7 +106,7 @@ def seen_from(boxes: np.ndarray) -> np.ndarray:
 class Directions:
     """How much each head attends in each direction, in the order of DIRECTIONS; the shares of a head add up to 1."""
 
-    #: [L, H, R]: the mean over the tokens of words.
+    #: [L, H, R]: the mean over words, of each the mean over its tokens.
     heads: np.ndarray
     #: [R]: the same of uniform attention.
     uniform: np.ndarray
@@ -109,7 +126,7 @@ def directions(trace: Trace) -> Directions:
     by_word = seen_from(found.boxes)
     seen[np.ix_(words, words)] = by_word[of_token[words]][:, of_token[words]]
     which = torch.nn.functional.one_hot(torch.from_numpy(seen[words]), len(DIRECTIONS)).float()  # [W', T, R]
-    which = which.to(trace.mask.device) / max(1, len(words))
+    which = (which * torch.from_numpy(found.parts()[words])[:, None, None]).to(trace.mask.device)
     rows = torch.from_numpy(words).to(trace.mask.device)
     heads = [
         torch.einsum("hij,ijr->hr", trace.layer_attention(layer)[:, rows, :n_real], which)

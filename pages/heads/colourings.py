@@ -84,6 +84,8 @@ def by_difference(view: View) -> Colouring | None:
         return None
     most = largest_cell(values)
     said = f"largest in L{most[0]} H{most[1]}: {percent(float(values[most]))}."
+    if missing := int(np.isnan(values).sum()):
+        said += f" “none”: model B has no head of that number ({missing} of {values.size})."
     return Colouring(
         values, DIFFERS, _up_to(values), caption=f"Bar: {DIFFERS} (total variation distance, mean over queries), {said}"
     )

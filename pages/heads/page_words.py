@@ -9,7 +9,6 @@ import streamlit as st
 from encoder.figures.numbers import three_digits
 from encoder.figures.page_words import page_of_words
 from encoder.measure.page_words import DIRECTIONS, Directions, PageWords, directions, page_words
-from encoder.trace import tokens
 from pages.components import PlotEvent, on_click, plot
 from pages.components.button import button
 from pages.core.view import View, selection
@@ -20,10 +19,10 @@ from pages.state import state
 
 #: Directions in words, of a key seen from its query.
 NAMES = {
-    "left": "left, on the same line",
-    "right": "right, on the same line",
-    "above": "above",
-    "below": "below",
+    "left": "left, same line",
+    "right": "right, same line",
+    "above": "any higher line",
+    "below": "any lower line",
     "here": "the same box",
     "special": "special tokens",
 }
@@ -41,8 +40,9 @@ def draw(view: View) -> Export:
     chosen = None if view.i is None or words.of_token[view.i] < 0 else int(words.of_token[view.i])
     with answer.area():
         _answer(view, words, weights, direction)
+        _draw_directions(view, found)
         _draw_page(view, words, weights, chosen, direction)
-    _draw_directions(view, found)
+    _draw_most(found)
     return Export(
         view,
         title(view, f"Words on the page, L{view.layer} H{view.head}"),
@@ -60,26 +60,25 @@ def _weights(view: View, words: PageWords, direction: str) -> np.ndarray:
     maps = view.trace.attention(view.layer, view.head)
     if view.i is not None and direction == "from":
         return words.from_words(maps, words.unit(view.i))
-    return words.to_words(maps, _queries(view, words))
-
-
-def _queries(view: View, words: PageWords) -> list[int]:
-    """The tokens of the selected word, or of all words."""
-    return np.flatnonzero(words.of_token >= 0).tolist() if view.i is None else list(words.unit(view.i))
+    return words.to_words(maps, view.i)
 
 
 def _answer(view: View, words: PageWords, weights: np.ndarray, direction: str) -> None:
     best = [int(word) for word in np.argsort(-weights, kind="stable")[: answer.NAMED]]
-    largest = ", ".join(f"{token_names.quoted(words.words, word)} {three_digits(weights[word])}" for word in best)
-    special = np.flatnonzero(tokens.is_special(view.trace))
-    on_special = view.trace.attention(view.layer, view.head)[_queries(view, words)][:, special].sum(-1).mean()
-    rest = f" On tokens without a place: {three_digits(float(on_special))}."
+    from_it = view.i is not None and direction == "from"
+    parts = [len(words.unit(view.i) if from_it else words.tokens[word]) / view.trace.n_real for word in best]
+    largest = ", ".join(
+        f"{token_names.quoted(words.words, word)} {three_digits(weights[word])} (uniform {three_digits(part)})"
+        for word, part in zip(best, parts, strict=True)
+    )
+    on_special = words.to_special(view.trace.attention(view.layer, view.head), view.i)
+    rest = f" On tokens without a place: {three_digits(on_special)}."
     if view.i is None:
-        answer.draw(f"Words attend most to {largest}.", f"Select a word to read its own attention.{rest}")
+        answer.draw(f"On average, words attend most to {largest}.", f"Select a word to read its own attention.{rest}")
         return
     word = int(words.of_token[view.i])
     name = token_names.bold(view.trace.labels, view.i) if word < 0 else token_names.bold(words.words, word)
-    if direction == "from":
+    if from_it:
         answer.draw(f"Most attention to {name} comes from {largest}.", MEANS, clear=selection.clear)
     else:
         answer.draw(f"{name} attends most to {largest}.", f"{MEANS}{rest}", clear=selection.clear)
@@ -100,7 +99,7 @@ def _draw_page(view: View, words: PageWords, weights: np.ndarray, chosen: int | 
         _figure(view, words, weights, chosen, direction),
         key="page-words",
         alt=f"{len(words.words)} words at their places on the page, shaded by the attention of {name}.",
-        height=420,
+        height=360,
         on_event=on_click(point=select, clear=selection.clear),
     )
 
@@ -110,22 +109,29 @@ def _shares(view: View, found: Directions) -> dict[str, float]:
 
 
 def _draw_directions(view: View, found: Directions) -> None:
-    """Shares of the open head by direction, which add up to 1, and the head with the most in each."""
-    usual = dict(zip(DIRECTIONS, found.uniform.tolist(), strict=True))
-    rows = [
-        {"Seen from a word": NAMES[name], f"L{view.layer} H{view.head}": share, "Uniform attention": usual[name]}
-        for name, share in _shares(view, found).items()
-    ]
-    st.markdown(f"**Where L{view.layer} H{view.head} attends**: the mean over all words; each column adds up to 1.")
-    numbers = {name: st.column_config.NumberColumn(format="%.3f") for name in list(rows[0])[1:]}
-    st.dataframe(pd.DataFrame(rows), hide_index=True, column_config=numbers, width="stretch")
+    """Shares of the open head by direction, which add up to 1, each next to that of uniform attention."""
+    shares = found.heads[view.layer, view.head]
+    name, most = f"L{view.layer} H{view.head}", int((shares - found.uniform).argmax())
+    st.markdown(
+        f"**Most above uniform attention**: {NAMES[DIRECTIONS[most]]}, {three_digits(float(shares[most]))} "
+        f"(uniform {three_digits(float(found.uniform[most]))}). Each row: the mean over words; it adds up to 1."
+    )
+    rows = {name: shares, "Uniform": found.uniform}
+    table = pd.DataFrame(rows.values(), columns=[NAMES[one] for one in DIRECTIONS])
+    table.insert(0, "Seen from a word", list(rows))
+    numbers = {one: st.column_config.NumberColumn(format="%.3f") for one in NAMES.values()}
+    st.dataframe(table, hide_index=True, column_config=numbers, width="stretch")
+
+
+def _draw_most(found: Directions) -> None:
+    """The head with the largest share in each direction."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="page-directions"):
         st.markdown("Largest share of all heads:", width="content")
-        for name in DIRECTIONS[:4]:
+        for at, name in enumerate(DIRECTIONS[:4]):
             layer, head = found.most(name)
-            share = three_digits(float(found.heads[layer, head, DIRECTIONS.index(name)]))
+            share, usual = (three_digits(float(one)) for one in (found.heads[layer, head, at], found.uniform[at]))
             button(
-                f"{name.capitalize()}: L{layer} H{head}, {share}",
+                f"{NAMES[name].capitalize()}: L{layer} H{head}, {share} (uniform {usual})",
                 "grid_view",
                 f"page-most-{name}",
                 partial(selection.open_head, layer, head),

@@ -26,6 +26,8 @@ def edits_of(view: View) -> dict[str, Edit]:
         "attention": Zero("attention_out", layer=layer),
         "ffn": Zero("ffn_out", layer=layer),
     }
+    if config.conformer is not None:
+        found |= {part: Zero(f"{part}_out", layer=layer) for part in ("first_ffn", "convolution")}
     if not config.causal:
         found["causal"] = CausalMask()
     if config.has_positions:
@@ -43,10 +45,17 @@ def header(view: View) -> dict[str, list[dict[str, object]]]:
         bar.append(_switch("causal", "Causal mask", "Hide later tokens, as a decoder does", known["causal"]))
     if "positions" in known:
         bar.append(_switch("positions", "Positions", "Positional encodings", not known["positions"]))
+    said = {
+        "first_ffn": ("first feed-forward", "First feed-forward"),
+        "attention": ("attention", "Attention"),
+        "head": (f"head {view.head}", f"Head {view.head}"),
+        "convolution": ("convolution", "Convolution"),
+        "ffn": ("feed-forward", "Feed-forward"),
+    }
     power = [
-        _switch("attention", "attention", f"Attention of layer {view.layer}: on or off", not known["attention"]),
-        _switch("head", f"head {view.head}", f"Head {view.head} of layer {view.layer}: on or off", not known["head"]),
-        _switch("ffn", "feed-forward", f"Feed-forward of layer {view.layer}: on or off", not known["ffn"]),
+        _switch(name, label, f"{title} of layer {view.layer}: on or off", not known[name])
+        for name, (label, title) in said.items()
+        if name in known
     ]
     return {"bar": bar, "power": power}
 

@@ -9,7 +9,7 @@ from encoder.explain.source import array
 from encoder.measure import norms
 from pages.components import plot
 from pages.core.words import number
-from pages.norms.selected import EFFECTS, Figures, Selected
+from pages.norms.selected import Figures, Selected
 from pages.norms.token_statistics import selected_in_words
 from pages.state import links
 
@@ -51,9 +51,8 @@ def part_of_model(norm: str) -> dict[str, object]:
 def plain_in_words(selected: Selected, found: norms.Parameters) -> str:
     """A LayerNorm whose gain and bias change nothing."""
     biases = "" if found.bias is None else " and every bias 0"
-    effect = EFFECTS[selected.trace.config.norm_kind]
     untrained = "" if selected.view.model.untrained is None else " This model is untrained."
-    return f"Every gain is 1{biases}.{untrained} Every output vector has {effect}."
+    return f"Every gain is 1{biases}.{untrained} Every output vector has {selected.effect}."
 
 
 def most_in_words(found: norms.Parameters) -> str:

@@ -18,7 +18,7 @@ from pages.norms import patch_norms
 from pages.norms.one_norm import gain_and_bias
 from pages.norms.outliers import outlier_dimensions
 from pages.norms.params import MOMENTS, PARTS, Params
-from pages.norms.selected import EFFECTS, Figures, Selected
+from pages.norms.selected import Figures, Selected
 from pages.norms.token_statistics import overview, three_norms
 from pages.state import controlled, next_page, state
 
@@ -50,7 +50,7 @@ def main(view: View) -> None:
     with picture:
         shown = DRAW[part](selected)
     exported(selected, shown).draw()
-    st.caption(placement(view, len(statistics.names)))
+    st.caption(placement(selected))
     next_page("training", "Train, with and without warm-up")
 
 
@@ -59,17 +59,20 @@ def name_of(view: View) -> str:
     return NORM_NAMES[view.loaded.config.norm_kind]
 
 
-def placement(view: View, n_norms: int) -> str:
+def placement(selected: Selected) -> str:
     """Where the norms of this model are, and what they do."""
+    view = selected.view
     config, norm = view.loaded.config, name_of(view)
     place = f"**pre-norm**: {norm} precedes each sublayer, x ← x + f({norm}(x))"
     if config.norm_placement == "post":
         place = f"**post-norm**: {norm} follows each sum, x ← {norm}(x + f(x))"
+    if config.conformer is not None:
+        place += f"; one more {norm} closes each layer, x ← {norm}(x)"
     parameters = "gain and bias" if config.norm_bias else "gain"
     origin = "untrained" if view.model.untrained is not None else "learned"
     return (
-        f"The {n_norms} {norm}s of **{plain(view.loaded.name)}** give every vector "
-        f"{EFFECTS[config.norm_kind]}, then apply their {origin} {parameters}. This model is {place}."
+        f"The {len(selected.statistics.names)} {norm}s of **{plain(view.loaded.name)}** give every vector "
+        f"{selected.effect}, then apply their {origin} {parameters}. This model is {place}."
     )
 
 

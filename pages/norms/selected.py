@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from encoder import Trace, explain, figures
+from encoder.figures.numbers import three_digits
 from encoder.measure import norms
 from encoder.model.layers import NORM_NAMES
 from pages.components.events import PlotEvent
@@ -15,6 +16,8 @@ from pages.state import state
 
 #: Kind of norm -> what every vector has after it, before gain and bias.
 EFFECTS = {"layer": "mean 0 and standard deviation 1", "rms": "root mean square 1"}
+#: Epsilon matters where a vector's standard deviation after a norm, before the gain, is smaller than this.
+NEARLY = 0.99
 #: Heading -> the figure below it, for the report.
 Figures = dict[str, go.Figure]
 
@@ -33,6 +36,19 @@ class Selected:
     def kind(self) -> str:
         """The norm of this model, by its name."""
         return NORM_NAMES[self.trace.config.norm_kind]
+
+    @property
+    def effect(self) -> str:
+        """What every vector has before gain and bias; where epsilon keeps one from it, with epsilon."""
+        config, least = self.trace.config, self.statistics.least
+        usual = EFFECTS[config.norm_kind]
+        if least >= NEARLY:
+            return usual
+        square = "variance" if config.norm_kind == "layer" else "mean square"
+        return (
+            f"{usual}, or less where its {square} is small next to epsilon, {config.norm_eps:g} "
+            f"(least: {three_digits(least)})"
+        )
 
     @property
     def label(self) -> str:

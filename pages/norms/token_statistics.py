@@ -14,7 +14,7 @@ from pages.core.view import MapParams, ViewParams, selection, token_rows
 from pages.core.widgets import adjust, answer
 from pages.core.words import about, number, plain, references
 from pages.norms.params import MOMENTS, STATISTICS, Params
-from pages.norms.selected import EFFECTS, Figures, Selected
+from pages.norms.selected import Figures, Selected
 from pages.state import state
 
 #: A second example of the batch: it moves the outputs of BatchNorm only.
@@ -81,7 +81,7 @@ def evened_out_in_words(selected: Selected) -> str:
     """The range of the standard deviations before and after all norms."""
     before, after = (std for _, std in (selected.statistics.before, selected.statistics.after))
     return (
-        f"It gives each vector {EFFECTS[selected.trace.config.norm_kind]}, then applies its gain: standard deviations "
+        f"It gives each vector {selected.effect}, then applies its gain: standard deviations "
         f"of **{three_digits(before.min())}** to **{three_digits(before.max())}** become "
         f"**{three_digits(after.min())}** to **{three_digits(after.max())}**."
     )
@@ -120,7 +120,7 @@ def after_in_words(selected: Selected) -> str:
             f"Standard deviations: {std.min():.4f} to {std.max():.4f}."
         )
     return (
-        f"Before gain and bias, every vector has {EFFECTS[selected.trace.config.norm_kind]}. After them, means: "
+        f"Before gain and bias, every vector has {selected.effect}. After them, means: "
         f"{number(float(mean.min()))} to {number(float(mean.max()))}; standard deviations: "
         f"{number(float(std.min()))} to {number(float(std.max()))}."
     )
@@ -153,10 +153,10 @@ def three_norms(selected: Selected) -> Figures:
 
 def norms_in_words(selected: Selected, found: explain.NormMoments) -> str:
     """The means and standard deviations after each normalisation."""
-    before, rms, batch = (found.moments[kind] for kind in ("input", "rms", "batch"))
+    before, layer, rms, batch = (found.moments[kind] for kind in ("input", "layer", "rms", "batch"))
     narrow, wide = int(batch[1].argmin()), int(batch[1].argmax())
     return (
-        f"Standard deviations before: {between(before[1])}. After LayerNorm, all are 1 and all means 0. "
+        f"Standard deviations before: {between(before[1])}. After LayerNorm: {between(layer[1])}, and all means 0. "
         f"After RMSNorm, means: {between(rms[0])}; standard deviations: {between(rms[1])}. "
         f"After BatchNorm, standard deviations: {number(float(batch[1][narrow]))} for {selected.quoted(narrow)} to "
         f"{number(float(batch[1][wide]))} for {selected.quoted(wide)}."
@@ -164,8 +164,9 @@ def norms_in_words(selected: Selected, found: explain.NormMoments) -> str:
 
 
 def between(values) -> str:
-    """The smallest and the largest value."""
-    return f"{number(float(values.min()))} to {number(float(values.max()))}"
+    """The smallest and the largest value; one number where both are equal."""
+    ends = (number(float(values.min())), number(float(values.max())))
+    return " to ".join(dict.fromkeys(ends))
 
 
 def neighbour(selected: Selected) -> str:

@@ -37,6 +37,17 @@ def test_statistics_are_those_of_every_norm(minilm: TextEncoder):
     assert found.before[1][norm, token] == found.before[1].max()
 
 
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+def test_epsilon_keeps_a_small_vector_small(minilm: TextEncoder, kind: str):
+    for eps in (1e-12, 0.5):
+        trace = untrained(minilm, norm_kind=kind, norm_bias=kind == "layer", norm_eps=eps).trace("the cat sat")
+        each = [norm.normalised.double().numpy() for norm in trace.norms.values()]
+        sizes = [x.std(axis=1) if kind == "layer" else np.sqrt((x**2).mean(axis=1)) for x in each]
+        found = norms.statistics(trace).least
+        assert found == pytest.approx(np.min(sizes), rel=1e-3)
+        assert (found < 0.9) == (eps > 0.1)
+
+
 def test_largest_component_is_the_farthest_from_the_mean(minilm: TextEncoder):
     trace = minilm.trace("The cat sat")
     x = trace.norms["layers.1.ffn_norm"].input[2].double().numpy()

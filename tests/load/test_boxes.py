@@ -252,18 +252,36 @@ def test_a_file_without_words_says_what_to_write(name: str, content: str):
 
 
 def test_directions_add_up_and_are_those_of_the_page(placed: encoder.Trace):
-    found = directions(placed)
+    _add_up(placed)
+
+
+def test_a_word_of_many_tokens_counts_once(pair: Any):
+    trace = pair[2].trace(PAGE.text, boxes=PAGE.boxes)
+    words = page_words(trace)
+    assert len({len(one) for one in words.tokens}) > 1
+    _add_up(trace)
+    maps = trace.attention(1, 2)
+    each = np.stack([words.to_words(maps, one[0]) for one in words.tokens])
+    np.testing.assert_allclose(words.to_words(maps, None), each.mean(0), atol=1e-6)
+    assert words.to_words(maps, None).sum() + words.to_special(maps, None) == pytest.approx(1.0, abs=1e-5)
+
+
+def _add_up(trace: encoder.Trace) -> None:
+    """The shares of one head, cell by cell, in plain Python."""
+    found, words = directions(trace), page_words(trace)
     np.testing.assert_allclose(found.heads.sum(-1), 1.0, atol=1e-5)
     assert found.uniform.sum() == pytest.approx(1.0, abs=1e-5)
-    words = page_words(placed)
-    seen, maps = seen_from(words.boxes), placed.layer_attention(1)[2]
-    expected = dict.fromkeys(DIRECTIONS, 0.0)
+    seen, maps = seen_from(words.boxes), trace.layer_attention(1)[2]
+    expected, uniform = (dict.fromkeys(DIRECTIONS, 0.0) for _ in range(2))
     for i, j in np.ndindex(maps.shape):
         if words.of_token[i] >= 0:
             pair = words.of_token[[i, j]]
             name = "special" if pair[1] < 0 else DIRECTIONS[seen[tuple(pair)]]
-            expected[name] += float(maps[i, j]) / 18
+            part = 1 / len(words.tokens) / len(words.tokens[pair[0]])
+            expected[name] += float(maps[i, j]) * part
+            uniform[name] += part / len(maps)
     np.testing.assert_allclose(found.heads[1, 2], list(expected.values()), atol=1e-5)
+    np.testing.assert_allclose(found.uniform, list(uniform.values()), atol=1e-5)
 
 
 def test_where_a_word_is_seen_from_another():

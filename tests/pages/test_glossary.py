@@ -106,7 +106,8 @@ def test_every_work_that_is_named_has_an_entry() -> None:
     known = {(one.authors, one.year) for one in REFERENCES}
     assert {(authors, year) for authors, year, _ in found} <= known, found
     assert len(found) > 50
-    named = "\n".join(text for _, text in texts)
+    documents = [(ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in ("research", "experiments")]
+    named = "\n".join([*(text for _, text in texts), *documents])
     unused = [one.name for one in REFERENCES if not re.search(rf"{one.authors},? \(?{one.year}", named)]
     assert not unused
 

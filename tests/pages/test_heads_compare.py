@@ -171,6 +171,11 @@ def test_models_of_other_sizes_and_vocabularies():
     app = beside(compare="models", model_b="twin-post", layer="5", head="11")
     assert_well(app)
     assert "TracedHead(trace, 5, 11), map_comparison.TracedHead(other, 3, 3)" in exported(app)
+    assert "do not correspond" in written(app)
+    ours, theirs = (encoder.load(name).config for name in ("minilm", "twin-post"))
+    count = ours.n_layers * ours.n_heads
+    missing = count - min(ours.n_layers, theirs.n_layers) * min(ours.n_heads, theirs.n_heads)
+    assert f"({missing} of {count})" in written(app)
 
 
 @pytest.mark.parametrize(("source", "said"), [("", "Hub id"), ("/no/such/folder", "no/such/folder")])
@@ -183,6 +188,7 @@ def test_a_model_b_that_cannot_be_is_a_sentence(source: str, said: str):
 def test_moved_norms_are_said_to_be_untrained():
     app = beside(compare="models")
     assert "without retraining" in sentences(app)
+    assert "do not correspond" not in written(app)
 
 
 def test_long_texts_are_compared_in_blocks():

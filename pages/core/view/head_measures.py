@@ -118,7 +118,9 @@ def badge_legend(trace: Trace, shown: Iterable[str]) -> str:
     """These badges and the head types that they mark, in Markdown."""
     found = set(shown)
     types = offered_types(trace).values()
-    named = ", ".join(f"**{one.badge}** {one.title.lower()}" for one in types if one.badge in found)
+    named = ", ".join(
+        f"**{one.badge}** {one.title.lower().removeprefix(f'{one.badge} ')}" for one in types if one.badge in found
+    )
     return f"A dot or a badge marks a head type: {named}."
 
 

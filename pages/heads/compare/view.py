@@ -77,6 +77,8 @@ def notes(both: comparison.Sides, params: SideB) -> None:
             icon=":material/content_cut:",
         )
     if both.what == "models":
+        if params.model_b != "moved":  # moved norms keep the weights of each head
+            st.caption("Head numbers of two models do not correspond: nothing in training orders heads.")
         for sentence in side.loaded.remarks:
             st.info(f"B: {sentence}", icon=":material/info:")
 
