@@ -81,9 +81,8 @@ def evened_out_in_words(selected: Selected) -> str:
     """The range of the standard deviations before and after all norms."""
     before, after = (std for _, std in (selected.statistics.before, selected.statistics.after))
     return (
-        f"It gives each vector {selected.effect}, then applies its gain: standard deviations "
-        f"of **{three_digits(before.min())}** to **{three_digits(before.max())}** become "
-        f"**{three_digits(after.min())}** to **{three_digits(after.max())}**."
+        f"It gives {selected.effect}, then its gain: deviations of **{three_digits(before.min())}** to "
+        f"**{three_digits(before.max())}** become **{three_digits(after.min())}** to **{three_digits(after.max())}**."
     )
 
 
