@@ -81,7 +81,7 @@ def evened_out_in_words(selected: Selected) -> str:
     """The range of the standard deviations before and after all norms."""
     before, after = (std for _, std in (selected.statistics.before, selected.statistics.after))
     return (
-        f"It gives {selected.effect}, then its gain: deviations of **{three_digits(before.min())}** to "
+        f"It scales each vector: standard deviations of **{three_digits(before.min())}** to "
         f"**{three_digits(before.max())}** become **{three_digits(after.min())}** to **{three_digits(after.max())}**."
     )
 
