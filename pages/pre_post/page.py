@@ -81,7 +81,7 @@ def agreement(traces: norm_pair.PairTraces) -> str:
     side, moved = traces.of(original), traces.of("post" if original == "pre" else "pre")
     vector, *_ = causal.outcomes_of(side.loaded, side.trace, [moved.trace], causal.SentenceVector())[-1:]
     return (
-        f"The vectors: cosine **{three_digits(tokens)}** on average of the tokens, **{three_digits(vector)}** for the "
+        f"Other vectors: cosine **{three_digits(tokens)}** on average of the tokens, **{three_digits(vector)}** for the "
         f"{words_of(side.trace).input} vector."
     )
 

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from encoder.live.tokenizer import described
 from tests import firefox
 from tests.browser.static_server import ISOLATED, serving
 from tests.browser.test_site import site
 from tests.browser.test_threads import RUN, folder
+from tests.site.odd_texts import odd_texts, tokenizers
 from tests.site.test_engine import BROWSER, FIFTY, are_those_of_python, of_page, texts, unpack
 from tests.site.test_kinds import KINDS, NUMBERS, are_numbers_of, model_of
 
@@ -48,6 +50,25 @@ def test_fifty_texts_have_the_numbers_and_ids_of_python(kind: str, page: firefox
     with serving(tmp_path) as address:
         page.open(address)
         are_numbers_of(json.loads(page.run(of_page(NUMBERS, texts=given))), model, model, given)
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "bytes", "unigram", "precompiled"])
+def test_two_thousand_odd_texts_have_the_ids_of_the_library(kind: str, page: firefox.Firefox, tmp_path: Path) -> None:
+    """Its regular expressions and its tables of Unicode are its own."""
+    tokenizer, given = tokenizers(texts(60))[kind], odd_texts(2000)
+    shutil.copytree(BROWSER, tmp_path / "browser")
+    (tmp_path / "index.html").write_text("<!DOCTYPE html>", encoding="utf-8")
+    about = {"tokenizer": described(tokenizer, "a model"), "texts": given}
+    (tmp_path / "about.json").write_text(json.dumps(about), encoding="utf-8")
+    with serving(tmp_path) as address:
+        page.open(address)
+        found = page.run(
+            "Promise.all([import('/browser/engine/tokenizer.js'), fetch('/about.json').then((one) => one.json())])"
+            ".then(([{ Tokenizer }, about]) => { const made = new Tokenizer(about.tokenizer);"
+            " return about.texts.map((text) => made.tokens(text, 512).map(({ id }) => id)); })"
+        )
+    for text, ids in zip(given, found, strict=True):
+        assert ids == list(tokenizer.encode(text, None, 512).ids), repr(text)
 
 
 def test_two_threads_give_the_bits_of_one(page: firefox.Firefox, folder: Path) -> None:
