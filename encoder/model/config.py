@@ -378,6 +378,10 @@ class EncoderConfig:
         more = (self.parallel, self.output_norms, self.memory_width, self.adapter, self.experts, self.output_gate)
         if not plain or any(more) or self.attention_sinks or self.disentangled or self.score_cap is not None:
             raise ConfigError("A stream of boxes fits plain layers with learned positions only: set shrink to 0.")
+        if self.attention_scale == 0:
+            raise ConfigError(
+                "attention_scale=0 and a stream of boxes: its scores are next to none. Choose another scale."
+            )
 
     def _check_heads(self) -> None:
         """Heads that share keys and values, and what rotates."""
