@@ -17,10 +17,12 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Generic, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, overload
 
 from encoder.errors import TextError
-from encoder.inputs.boxes import Box, read_short, write_short
+
+if TYPE_CHECKING:
+    from encoder.inputs.boxes import Box
 
 T = TypeVar("T")
 Head = tuple[int, int]  # (layer, head), counted from 0
@@ -141,12 +143,19 @@ def boxes_of_words() -> Param[tuple[Box, ...]]:
     """The boxes of the words of a text: it is typed, as the text is."""
 
     def parse(text: str) -> tuple[Box, ...]:
+        from encoder.inputs.boxes import read_short  # not before the first paint: it needs torch
+
         try:
             return read_short(text) if text else ()
         except TextError as error:
             raise ValueError(str(error)) from None
 
-    return Param((), parse, write_short, typed=True)
+    def written(boxes: tuple[Box, ...]) -> str:
+        from encoder.inputs.boxes import write_short
+
+        return write_short(boxes)
+
+    return Param((), parse, written, typed=True)
 
 
 def whole_number(default: Any, low: int = 0, high: int | None = None, *, url: str = "") -> Param[Any]:

@@ -104,7 +104,7 @@ def test_a_long_search_says_beforehand_what_it_may_take(model, vectors, tmp_path
     main.main(["diagnose", "twin-pre", *files, "--together", "1"])
     said = capsys.readouterr().err
     assert "minutes" in said
-    assert "--together" not in said
+    assert "--together 1" not in said
 
     def stopped(*given, **options):
         yield steps[0]
