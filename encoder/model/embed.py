@@ -121,7 +121,10 @@ class Positions(nn.Module):
     def forward(self, inputs: Tensor, mask: Tensor | None, n_tokens: int, first: int = 0) -> Tensor | None:
         """inputs: ids [B, T] (or pixels, or sound) -> [T, E] or [B, T, E]; None where it adds nothing."""
         if self.config.sine_halves:
-            return sine_halves(self.indices(inputs, mask, n_tokens, first), self.config.embedding_width)
+            places = self.indices(inputs, mask, n_tokens, first)
+            sines = sine_halves(places, self.config.embedding_width)
+            at_padding = places == (-1 if self.config.pad_position is None else self.config.pad_position)
+            return sines.masked_fill(at_padding.unsqueeze(-1), 0.0)  # M2M100's row of padding
         if self.config.position == "sinusoidal":
             return sinusoidal(torch.arange(n_tokens, device=inputs.device) + first, self.config.embedding_width)
         if self.table is None:
