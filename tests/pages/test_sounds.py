@@ -58,7 +58,8 @@ def test_pages_of_a_model_from_a_folder(family: str, tmp_path: Path, monkeypatch
     monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     folder = write(model_of(family, "Model", 2), tmp_path / "tiny", None)
     for page in SHOWN:
-        app = visit(page, model="other", source=str(folder), sound="two", i="4", closed=True)
+        part = {"positions_part": "encoding"} if page == "positions" else {}
+        app = visit(page, model="other", source=str(folder), sound="two", i="4", closed=True, **part)
         assert not app.exception, page
         assert not app.error, (page, [box.value for box in app.error])
         if page == "positions" and family.startswith("wav2vec2"):
