@@ -238,6 +238,19 @@ class Tab:
         self.complaints.clear()
 
 
+@contextlib.contextmanager
+def tab_with_models(
+    browser: Browser, serve: Callable[..., AbstractContextManager[Server]], root: Path
+) -> Iterator[Tab]:
+    """A tab of an app that offers the models below a folder. Browser and server stay silent."""
+    with serve(ENCODERSCOPE_MODELS_ROOT=str(root)) as server:
+        found = Tab(browser, server.url, {})
+        yield found
+        assert not found.complaints
+        assert not server.log()
+        found.context.close()
+
+
 @pytest.fixture(scope=scope_of_browsers)
 def tabs(browser: Browser) -> dict[str, list[Tab]]:
     """Tabs that no test uses now, by their server and options."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.conftest import Server, Tab, settle
+from tests.conftest import Server, Tab, settle, tab_with_models
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -28,12 +28,8 @@ def tab(
 
     root = tmp_path_factory.mktemp("pages")
     pages.write(pages.model_of("ColModernVBert"), root / "retriever")
-    with serve(ENCODERSCOPE_MODELS_ROOT=str(root)) as server:
-        found = Tab(browser, server.url, {})
+    with tab_with_models(browser, serve, root) as found:
         yield found
-        assert not found.complaints
-        assert not server.log()
-        found.context.close()
 
 
 def test_maxsim_over_the_bundled_page(tab: Tab) -> None:
