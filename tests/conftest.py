@@ -240,7 +240,7 @@ class Tab:
 
 @contextlib.contextmanager
 def tab_with_models(
-    browser: Browser, serve: Callable[..., AbstractContextManager[Server]], root: Path
+    browser: Browser, serve: Callable[..., contextlib.AbstractContextManager[Server]], root: Path
 ) -> Iterator[Tab]:
     """A tab of an app that offers the models below a folder. Browser and server stay silent."""
     with serve(ENCODERSCOPE_MODELS_ROOT=str(root)) as server:
