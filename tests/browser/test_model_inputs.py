@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.slow("pictures of images, sounds and long texts")]
 
 Open = Callable[..., "Page"]
-#: The token whose band is drawn strongly, or nothing.
-LIT = """() => ['preview', 'on'].map((state) => document.querySelector(`.enc-model-bands path.enc-${state}`))
-  .find(Boolean)?.dataset.token ?? null"""
+#: That the band of this token is drawn strongly.
+IS_LIT = """(token) => ['preview', 'on'].map((state) => document.querySelector(`.enc-model-bands path.enc-${state}`))
+  .find(Boolean)?.dataset.token === String(token)"""
 #: Elements of the picture that reach beyond the window, by their text.
 TOO_WIDE = """() => [...document.querySelectorAll('.enc-model *')].filter((one) => {
   const { left, right, width } = one.getBoundingClientRect();
@@ -65,10 +65,8 @@ def test_an_image_and_its_rows_mark_each_other(shown: Open) -> None:
     patch = tab.locator(".enc-model-whole")
     box = patch.bounding_box()
     assert box
-    grid = trace.layout
-    assert grid is not None
-    tab.mouse.move(box["x"] + box["width"] * 0.99, box["y"] + box["height"] * 0.99)  # the last patch
-    assert tab.evaluate(LIT) == str(trace.n_tokens - 1)
+    patch.hover(position={"x": box["width"] * 0.99, "y": box["height"] * 0.99})  # the last patch
+    tab.wait_for_function(IS_LIT, arg=trace.n_tokens - 1)
     expect(tab.locator(".enc-tip")).to_contain_text(trace.labels[-1])
     before = patch.evaluate("(canvas) => canvas.toDataURL()")
     tab.locator(".enc-model-names text", has_text=trace.labels[7]).hover()
@@ -85,8 +83,8 @@ def test_a_sound_and_its_rows_mark_each_other(shown: Open) -> None:
     wave = tab.locator(".enc-model-whole")
     box = wave.bounding_box()
     assert box
-    tab.mouse.move(box["x"] + 2, box["y"] + box["height"] - 3)  # the first moment, the lowest band
-    assert tab.evaluate(LIT) == "2"  # after [CLS] and [DIST]
+    wave.hover(position={"x": 2, "y": box["height"] - 3})  # the first moment, the lowest band
+    tab.wait_for_function(IS_LIT, arg=2)  # after [CLS] and [DIST]
     assert (
         wave.evaluate("(one) => new Set(one.getContext('2d').getImageData(0, 0, one.width, one.height).data).size") > 9
     )
