@@ -35,11 +35,12 @@ class Firefox:
         self._ask("session.subscribe", events=["network.beforeRequestSent", "log.entryAdded"])
         self._ask("browsingContext.setViewport", context=self._page, viewport={"width": 1366, "height": 768})
 
-    def _ask(self, method: str, **values: Any) -> Any:
+    def _ask(self, method: str, patience: float = PATIENCE, **values: Any) -> Any:
         number = next(self._numbers)
         self._socket.send(json.dumps({"id": number, "method": method, "params": values}))
+        deadline = time.monotonic() + patience
         while True:
-            message = json.loads(self._socket.recv(PATIENCE))
+            message = json.loads(self._socket.recv(max(0.0, deadline - time.monotonic())))
             if message.get("method") == "network.beforeRequestSent":
                 self.requests.append(message["params"]["request"]["url"])
             elif message.get("method") == "log.entryAdded":
@@ -49,12 +50,20 @@ class Firefox:
                 return message["result"]
 
     def open(self, address: str) -> None:
+        """Go there. An isolated page has a process of its own, and a script that is sent while it moves there can wait
+        for the next page: so a first script is sent again until it is answered."""
         self._ask("browsingContext.navigate", context=self._page, url=address, wait="complete")
+        for _ in range(PATIENCE // 5):
+            with contextlib.suppress(TimeoutError):
+                self.run("document.URL", patience=5)
+                return
+        raise AssertionError(f"{address} runs no script")
 
-    def run(self, expression: str) -> Any:
+    def run(self, expression: str, patience: float = PATIENCE) -> Any:
         """The value of a JavaScript expression, or of its promise."""
         text = f"Promise.resolve({expression}).then((value) => JSON.stringify(value) ?? 'null')"
-        found = self._ask("script.evaluate", expression=text, target={"context": self._page}, awaitPromise=True)
+        target = {"context": self._page}
+        found = self._ask("script.evaluate", patience, expression=text, target=target, awaitPromise=True)
         assert found["type"] == "success", found
         return json.loads(found["result"]["value"])
 
