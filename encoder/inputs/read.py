@@ -493,6 +493,7 @@ def _parquet(file: IO[bytes], wanted: _Wanted, most: int | None) -> Iterator[tup
         named = [names[place] for place in places if place in texts]
         parquet = pq.ParquetFile(file, read_dictionary=named)
         for batch in _batches(parquet, columns, most):
+            batch.validate(full=True)  # or a damaged file names values that it does not hold
             cells = [_values(batch.column(batch.schema.names.index(names[place]))) for place in places]
             for row in zip(*cells, strict=True):
                 number += 1

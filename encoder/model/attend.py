@@ -271,8 +271,8 @@ class AttentionContext:
             return torch.cat([mix(F.dropout(part, dropout) if dropout else part, v) for part in weights], dim=-2)
         if first:  # the queries are the last rows
             return kernel(q, k, v, self.additive(q.dtype, slice(first, None)))
-        if self.causal and self.window is None and self.key_mask is None and not self.biased and self.scale:
-            return kernel(q, k, v, is_causal=True)  # of a scale of 0 it makes NaN
+        if self.causal and self.window is None and self.key_mask is None and not self.biased and self.scale > 0:
+            return kernel(q, k, v, is_causal=True)  # with another scale it makes NaN
         if not self.by_pair or n_tokens <= WHOLE_MASK:
             return kernel(q, k, v, self._whole_mask(q.dtype))
         parts = []

@@ -61,13 +61,16 @@ def test_some_rows_and_heads_are_those_of_the_whole(variant: TextEncoder, padded
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_a_scale_of_zero_is_the_same_in_the_model_and_in_the_trace(causal: bool):
-    """Uniform attention: every score is 0."""
-    model = tiny(attention_scale=0.0, causal=causal)
+@pytest.mark.parametrize("scale", [0.0, -0.5])
+def test_a_scale_that_is_not_positive_is_the_same_in_the_model_and_in_the_trace(causal: bool, scale: float):
+    """Of 0, attention is uniform: every score is 0."""
+    model = tiny(attention_scale=scale, causal=causal)
     trace = model.trace("the cat sat", request=("pattern", "z"))
     plain = model.trace("the cat sat")
     torch.testing.assert_close(plain.output, trace.output, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(plain.layer_attention(1), trace.values["layers.1.pattern"])
+    if scale:
+        return
     seen = torch.ones(plain.n_tokens, plain.n_tokens).tril() if causal else torch.ones(plain.n_tokens, plain.n_tokens)
     uniform = seen / seen.sum(dim=-1, keepdim=True)
     torch.testing.assert_close(plain.layer_attention(1), uniform.expand_as(plain.layer_attention(1)))

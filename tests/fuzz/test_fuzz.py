@@ -41,7 +41,8 @@ def test_mutated_checkpoints(part: int, originals: dict[str, Path]):
 def test_mutated_configs_of_every_family(tmp_path: Path):
     os.environ["HF_HUB_OFFLINE"] = "1"
     families = checkpoints.write_families(tmp_path)
-    found = (3_000_318, 3_300_150)  # a scale of 0 under a causal mask; a token that is the padding of M2M100
+    # A scale of 0 under a causal mask, and one below 0; a token that is the padding of M2M100.
+    found = (3_000_318, 3_700_113, 3_300_150)
     assert {"refused", "loaded"} == {
         checkpoints.case(families, seed, config_only=True) for seed in (*range(80), *found)
     }
@@ -85,7 +86,8 @@ def test_cases_of_a_kind(kind: ModuleType, n_cases: int, usual: str):
 
 
 def test_files():
-    outcomes = {files.case(seed) for seed in range(400)}
+    found = 3_700_313  # a Parquet file whose rows name a value that it does not hold
+    outcomes = {files.case(seed) for seed in (*range(400), found)}
     assert {"head", "run", "table", "export", "head refused", "run refused", "table refused"} == outcomes
 
 
