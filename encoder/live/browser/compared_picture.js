@@ -1,6 +1,6 @@
 // Two heads and the difference of their maps: what pages/heads/compare shows.
 import { inWords, threeDigits } from "../../drawing/drawing.js";
-import { aligned, namesOf } from "./engine/alignment.js";
+import { aligned, comparableNames } from "./engine/alignment.js";
 import { compared } from "./engine/compared.js";
 import { farthest, filled } from "./figures.js";
 import { sideBySide } from "./head_figures.js";
@@ -15,7 +15,10 @@ const SIDES = ["A", "B"];
 /** @param {any[]} sides */
 export function comparedPicture(sides, selected, isOfModels, figures) {
   const [one, other] = sides;
-  const steps = aligned(namesOf(one.labels, one.trace.special), namesOf(other.labels, other.trace.special));
+  const steps = aligned(
+    comparableNames(one.labels, one.trace.special),
+    comparableNames(other.labels, other.trace.special),
+  );
   if (steps.isSame.length > MOST_STEPS) {
     throw new Error(`Compare shows up to ${MOST_STEPS} tokens of both sides: shorten a sentence.`);
   }

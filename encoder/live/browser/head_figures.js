@@ -41,7 +41,7 @@ export function vectorsPicture(model, trace, tokens, place, figures) {
   const { encoder } = model;
   const { layer, head } = place;
   const labels = tokens.map(({ label }) => label);
-  const { query, key } = pairOf(trace, place);
+  const { query, key } = selectedPair(trace, place);
   const height = Math.min(MOST_PIXELS, FRAME_PIXELS + ROW_PIXELS * trace.nTokens);
   const drawn = ["q", "k", "v"].map((kind) => {
     const rows = rowsOf(headOf(trace.layers[layer][kind], trace, encoder, head), encoder.config.d_head);
@@ -72,7 +72,7 @@ export function vectorsPicture(model, trace, tokens, place, figures) {
 }
 
 // The selected query and key; by default the first word and its strongest key.
-function pairOf(trace, { layer, head, query, key }) {
+function selectedPair(trace, { layer, head, query, key }) {
   const n = trace.nTokens;
   const i = query ?? Math.min(1, n - 1);
   return { query: i, key: key ?? largest(trace.layers[layer].pattern[head].subarray(i * n, (i + 1) * n), 1)[0] };

@@ -22,7 +22,7 @@ export function aligned(first, second) {
 }
 
 // Names of tokens for `aligned`: small and capital letters are equal, and so are special tokens of one function.
-export function namesOf(labels, special) {
+export function comparableNames(labels, special) {
   const isSpecial = new Set(special);
   return labels.map((label, at) => isSpecial.has(at) ? (at ? "('parts',)" : "('opens',)") : folded(label));
 }
