@@ -2,8 +2,8 @@
 import { digitOf } from "./digit.js";
 
 const HEAD_VIEWS = ["map", "lines", "text", "vectors", "beside"];
-const COMPARISONS = ["heads", "sentences", "models"];
-// Side B of a comparison.
+// What is compared, and the values of side B.
+const COMPARISONS = { heads: ["layer_b", "head_b"], sentences: ["text_b"], models: ["model_b", "layer_b", "head_b"] };
 export const OF_B = ["compare", "layer_b", "head_b", "text_b", "model_b", "i_b", "j_b"];
 const ALWAYS = ["model", "text", "similar_to", "layer", "head", "i", "j", "norm", "view", "image", "hand"];
 const VECTORS = ["q", "k", "v"];
@@ -30,7 +30,7 @@ export function readAddress(query, site, page) {
     first: null, // token of a long text that the picture begins with
     norm: oneOf("norm", ["", "pre", "post"]),
     view: oneOf("view", HEAD_VIEWS),
-    compare: oneOf("compare", COMPARISONS),
+    compare: oneOf("compare", Object.keys(COMPARISONS)),
     layer_b: number("layer_b"),
     head_b: number("head_b"),
     text_b: query.get("text_b") ?? site.other,
@@ -52,7 +52,7 @@ export function readAddress(query, site, page) {
 export function written(state) {
   const names = [
     ...ALWAYS,
-    ...(state.view === "beside" ? OF_B : []),
+    ...(state.view === "beside" ? ["compare", ...COMPARISONS[state.compare], "i_b", "j_b"] : []),
     ...(state.part ? ["component", "neuron"] : []),
   ];
   const kept = names.flatMap((name) => state[name] === null || state[name] === "" ? [] : [[name, String(state[name])]]);

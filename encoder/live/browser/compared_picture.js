@@ -10,7 +10,7 @@ const COMPARED_HEIGHT = 400;
 const MOST_STEPS = 256;
 const SIDES = ["A", "B"];
 
-// {picture, said}. sides: {trace, labels, layer, head, described} of A and of B; selected: i, j, i_b and j_b of the address;
+// {picture, said}. sides: {trace, labels, layer, head, differs} of A and of B; differs: its sentence or model; selected: i, j, i_b and j_b of the address;
 // isOfModels: whether the sides are two models.
 /** @param {any[]} sides */
 export function comparedPicture(sides, selected, isOfModels, figures) {
@@ -30,7 +30,7 @@ export function comparedPicture(sides, selected, isOfModels, figures) {
   const places = [["i", "i_b"], ["j", "j_b"]].map(([name, name_b]) =>
     steps.first.map((token, at) => ({ [name]: token, [name_b]: token === null ? steps.second[at] : null }))
   );
-  const drawn = [...sides.map(({ described }, side) => mapOfSide(of, side, described, figures)), changeOf(of, figures)];
+  const drawn = [mapOfSide(of, 0, one, figures), mapOfSide(of, 1, other, figures), changeOf(of, figures)];
   return {
     picture: sideBySide(drawn.map((figure) => ({ ...figure, places, height: COMPARED_HEIGHT }))),
     said: [...ofSelected(of), ofLargest(of), legendOf(of)],
@@ -65,8 +65,8 @@ function selectedSteps({ first, second }, { i, j, i_b, j_b }) {
 
 const gapsOf = (tokens) => tokens.flatMap((token, at) => token === null ? [at] : []);
 
-function mapOfSide({ steps, found, less, labels, selected }, side, described, figures) {
-  const name = SIDES[side];
+function mapOfSide({ steps, found, less, labels, selected }, side, { layer, head, differs }, figures) {
+  const [name, place] = [SIDES[side], `L${layer} H${head}`];
   const tokens = [steps.first, steps.second][side];
   const figure = filled(figures, name === less ? "less" : "more", {
     rows: [found.first, found.second][side],
@@ -74,10 +74,10 @@ function mapOfSide({ steps, found, less, labels, selected }, side, described, fi
     names: named(labels[side], tokens),
     ...selected,
     gaps: gapsOf(tokens),
-    words: { name, text: described },
+    words: { name, text: place },
   });
-  const alt = `Attention map of ${name}, ${described}: queries downwards, keys to the right.`;
-  return { figure, name: `${name}, ${described}`, alt };
+  const alt = `Attention map of ${name}, ${place}: queries downwards, keys to the right.`;
+  return { figure, name: `${name}, ${place}`, alt, caption: differs };
 }
 
 function changeOf({ steps, found, less, more, labels, names, selected }, figures) {

@@ -3,6 +3,7 @@ import { cutTo, lettersOf, named, shownLabel, shownName, withoutMarkup } from ".
 
 const LONGEST_TITLE = 34;
 const HORIZONTAL_UP_TO = 28; // letters of all labels of a horizontal axis
+const LABELLED_UP_TO = 40; // tokens; of more, Plotly chooses those with a label
 const CASING = "#ffffff"; // of a frame that is not thin
 
 // The largest absolute value, which has the full colour.
@@ -59,6 +60,7 @@ function ofTokens(axis, labels, names) {
     tickvals: places,
     ticktext: labels.map(shownLabel),
     labelalias: Object.fromEntries(places.map((at) => [at, shownName(labels[at], names[at])])),
+    tickmode: labels.length <= LABELLED_UP_TO ? "array" : axis.tickmode,
     ...("tickangle" in axis ? { tickangle: letters <= HORIZONTAL_UP_TO ? 0 : -90 } : {}),
   };
 }

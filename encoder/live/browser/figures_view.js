@@ -16,8 +16,8 @@ export class FiguresView {
   update({ data, setStateValue }) {
     const { figures } = unpack(data).header;
     if (figures.length !== this.views.length) this.clear();
+    while (this.views.length < figures.length) this.views.push(this.added()); // before any is drawn: they share the width
     figures.forEach(({ caption = "", ...header }, at) => {
-      this.views[at] ??= this.added();
       const { view, place, text } = this.views[at];
       text.textContent = caption;
       const chosen = (name, events) => {

@@ -28,8 +28,8 @@ export const OF_HEAD = {
 function sideOf({ used, trace, labels, place: { layer, head }, state: { compare: what } }, text) {
   const { name, config: { norm_placement: trained } } = used.about;
   const moved = trace.placement === trained ? "" : `, norms moved to ${trace.placement}-norm`;
-  const more = { heads: "", sentences: `: ${text}`, models: ` of ${name}${moved}` }[what];
-  return { trace, labels, layer, head, described: `L${layer} H${head}${more}` };
+  const differs = { heads: "", sentences: text, models: `${name}${moved}` }[what];
+  return { trace, labels, layer, head, differs };
 }
 
 // Side B of a comparison: another head, the same head in another sentence, or a head of another model.
