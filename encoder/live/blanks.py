@@ -20,7 +20,7 @@ def blank_figures() -> dict[str, Any]:
     thin: of more rows or columns, the frames of selected ones are thin.
     """
     sides = {
-        name: difference.name_side(_map(square=False), NAME, TEXT, shade)
+        name: difference.name_side(difference.show_gaps(_map(square=False), []), NAME, TEXT, shade)
         for name, shade in (("less", difference.LESS), ("more", difference.MORE))
     }
     changed = difference.attention_difference(

@@ -55,6 +55,7 @@ def in_browser(name: str | encoder.TextEncoder, expression: str, folder: Path, b
         f'import {{ Model }} from "{(BROWSER / "model.js").as_uri()}";\n'
         f'import {{ modelPicture, gridPicture }} from "{(BROWSER / "pictures.js").as_uri()}";\n'
         f'import {{ partsOf }} from "{(BROWSER / "parts.js").as_uri()}";\n'
+        f'import {{ OF_HEAD }} from "{(BROWSER / "head_views.js").as_uri()}";\n'
         f'import {{ similarity }} from "{(BROWSER / "engine/similarity.js").as_uri()}";\n'
         f'import {{ classes, hiddenWord, largest, textVector }} from "{(BROWSER / "engine/heads.js").as_uri()}";\n'
         f'const bytes = (name) => Deno.readFileSync("{folder}/" + name + ".bin").buffer;\n'
