@@ -137,6 +137,8 @@ def test_a_phone_opens_the_folder_again_when_its_server_has_stopped(browser: Bro
         expect(page.locator(".enc-model-names text").filter(has_text="river")).to_have_count(2)
         page.goto(f"{address}{folder}/heads/?text=the+river")
         expect(page.locator("#head .xtick text").filter(has_text="river")).to_have_count(1)
+    page.locator("[data-name=view]").select_option("Compare")
+    expect(page.locator("#head .heatmaplayer image")).to_have_count(3)
     has_helpers = page.evaluate("navigator.hardwareConcurrency") > 1
     context.close()
     assert all(one.startswith((address, "data:", "blob:")) for one in asked)
@@ -172,6 +174,7 @@ def heard_by(page: Page, kind: str, **values: Any) -> dict[str, Any]:
         ("?layer=1", "#model svg"),
         ("heads/?view=map", "#head .heatmaplayer image"),
         ("heads/?view=text", "#head .enc-root"),
+        ("heads/?view=beside&compare=models", "#head .heatmaplayer image"),
         ("similarity/?text=the+cat+river&similar_to=A+cat+banks", "#said li"),
     ],
 )
@@ -204,8 +207,11 @@ def test_a_frame_is_driven_from_the_page_around_it(
     expect(inside.locator("#head .enc-root")).to_be_visible()
     for hidden in ("#grid", "h1", "footer", "textarea[data-name]"):
         expect(inside.locator(hidden).first).to_be_hidden()
-    visitor.evaluate("tell({ text: 'The naïve cat', layer: 2, head: 1, i: 1, j: 2 })")
-    drawn = heard("drawn", text="The naïve cat")
+    visitor.evaluate("tell({ text: 'The naïve cat', view: 'beside', compare: 'heads', head_b: 0 })")
+    heard("drawn", text="The naïve cat")
+    expect(inside.locator("#head .annotation-text").filter(has_text="B L0 H0")).to_have_count(1)
+    visitor.evaluate("tell({ view: 'lines', layer: 2, head: 1, i: 1, j: 2 })")
+    drawn = heard("drawn", text="The naïve cat", j=2)
     trace = encoder.live.packed.as_read(model[0], 8).trace("The naïve cat")
     assert drawn["tokens"] == list(trace.labels)
     assert (drawn["layers"], drawn["heads"]) == (3, 3)

@@ -86,6 +86,23 @@ def trace_of(text: str = TEXT, placement: str = "pre") -> Trace:
     return (model if placement == "pre" else model.with_norm_placement("post")).trace(text)
 
 
+#: The numbers of the figures that a page shows of a head.
+SHOWN = "JSON.stringify([...document.querySelectorAll('#head .js-plotly-plot')].map(({ data: [cells] }) => cells.z))"
+
+
+def are_vectors(shown: str, text: str, layer: int, head: int) -> None:
+    """Whether SHOWN has the queries, keys and values of twin-pre."""
+    for browser, vectors in zip(json.loads(shown), trace_of(text).layer_qkv(layer), strict=True):
+        close(browser, vectors[head])
+
+
+def are_moved_norms(shown: str, text: str, layer: int, head: int) -> None:
+    """Whether SHOWN has a head of twin-pre, of the same weights after its norms moved, and A - B."""
+    first, second = (trace_of(text, placement).attention(layer, head) for placement in ("pre", "post"))
+    for browser, weights in zip(json.loads(shown), (first, second, first - second), strict=True):
+        close(browser, weights)
+
+
 def test_a_map_is_the_figure_of_python(tmp_path: Path) -> None:
     trace = trace_of()
     selected = (PLACE["query"], PLACE["key"])
