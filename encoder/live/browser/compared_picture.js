@@ -20,7 +20,7 @@ export function comparedPicture(sides, selected, isOfModels, figures) {
     comparableNames(other.labels, other.trace.special),
   );
   if (steps.isSame.length > MOST_STEPS) {
-    throw new Error(`Compare shows up to ${MOST_STEPS} tokens of both sides: shorten a sentence.`);
+    throw new Error(`Compare shows up to ${MOST_STEPS} tokens of both sides: shorten the text.`);
   }
   const found = compared(sides.map(({ trace, layer, head }) => trace.layers[layer].pattern[head]), steps);
   // Pre-norm is teal on every page.
