@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from playwright.sync_api import Browser, Page, expect
 
 import encoder
@@ -17,11 +21,12 @@ import encoder.live.packed
 from encoder.cli import main
 from encoder.encoders.text import TextEncoder
 from tests.browser.static_server import serving
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, ROOT
 from tests.site.test_engine import BROWSER, of_page, texts, unpack
 from tests.site.test_kinds import KINDS, NUMBERS, are_numbers_of, model_of
 
 pytestmark = pytest.mark.browser
+RECIPES = (ROOT / "docs" / "embedding.md").read_text(encoding="utf-8")
 #: A page of a blog: what its frame says is kept in `heard`.
 HOST = """<!DOCTYPE html><title>A post</title><link rel="icon" href="data:,">{line}<script>
 window.heard = [];
@@ -238,6 +243,37 @@ def heard_nothing_of(page: Page) -> bool:
     page.locator("[data-name=view]").select_option("lines")
     expect(page.locator("#head .heatmaplayer")).to_have_count(0)
     return "text=a&" in page.url
+
+
+@pytest.mark.slow("Sphinx builds two pages")
+def test_the_recipe_of_sphinx_shows_a_picture_in_both_of_its_markups(visitor: Page, server: tuple[str, Path]) -> None:
+    root, source = server[1], server[1] / "sphinx"
+    shutil.copytree(root / "live", source / "extra" / "published")
+    [setting] = re.findall(r"`(html_extra_path = [^`]+)`", RECIPES)
+    [line] = re.findall(r"<iframe.*?</iframe>", RECIPES, re.DOTALL)
+    line = line.replace("https://you.example/", "").replace("\n", " ")
+    (source / "icon.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>', encoding="utf-8")
+    look = 'html_theme = "basic"\nhtml_favicon = "icon.svg"'
+    (source / "conf.py").write_text(f'extensions = ["myst_parser"]\n{look}\n{setting}\n', encoding="utf-8")
+    plain = f"A post\n======\n\n.. raw:: html\n\n   {line}\n\n.. toctree::\n\n   other\n"
+    (source / "index.rst").write_text(plain, encoding="utf-8")
+    (source / "other.md").write_text(f"# Another\n\n```{{raw}} html\n{line}\n```\n", encoding="utf-8")
+    build = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(source), str(root / "built")]
+    subprocess.run(build, check=True, timeout=120)
+    for name in ("index", "other"):
+        visitor.goto(f"{server[0]}built/{name}.html")
+        inside = visitor.frame_locator("iframe")
+        expect(inside.locator("#head .enc-lines")).to_contain_text("L2 H2")
+        assert inside.locator("h1").is_hidden()
+
+
+def test_the_readme_of_a_space_has_keys_of_its_reference(server: tuple[str, Path]) -> None:
+    """https://huggingface.co/docs/hub/spaces-config-reference"""
+    [front] = re.findall(r"```yaml\n---\n(.*?)---\n```", RECIPES, re.DOTALL)
+    about = yaml.safe_load(front)
+    assert about["sdk"] == "static"
+    assert set(about) <= {"title", "emoji", "colorFrom", "colorTo", "sdk", "app_file", "pinned", "license"}
+    assert (server[1] / "live" / about["app_file"]).is_file()
 
 
 @pytest.mark.slow("fifty texts for each kind")

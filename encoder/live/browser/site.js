@@ -305,7 +305,7 @@ async function keep(files) {
 // A host's values are read as those of an address; another text selects no token unless the host does.
 listenToHost(site.models, (values) => {
   const before = new URLSearchParams(address());
-  if ("text" in values) { for (const name of ["i", "j"]) before.delete(name); }
+  if ("text" in values) { for (const name of Object.keys(NO_TOKENS)) before.delete(name); }
   for (const [name, value] of Object.entries(values)) before.set(name, value);
   const read = stateOf(before);
   const names = [...Object.keys(values), ...("text" in values ? Object.keys(NO_TOKENS) : [])];
