@@ -203,7 +203,7 @@ def test_links_of_the_app_and_of_a_page_open_the_same_view(tmp_path: Path) -> No
     given = [urlencode({"text": "a <b>", "model": "twin-pre", **link}) for link in LINKS]
     strange = ["view=zzz&compare=toString&layer_b=-1&head_b=1e9&model_b=constructor&i_b=x", ""]
     found = evaluated(
-        BROWSER / "address.js",
+        BROWSER / "view_address.js",
         "readAddress, written",
         f"{json.dumps([*given, *strange])}.map((query) => {{ const state = readAddress(new URLSearchParams(query),"
         f' {json.dumps(site)}, "heads"); return {{ state, written: written(state) }}; }})',

@@ -4,7 +4,7 @@ import { ByHandView } from "../../drawing/by_hand_view.js";
 import { make, threeDigits } from "../../drawing/drawing.js";
 import { DrawView } from "../../drawing/draw_view.js";
 import { VIEWS } from "../../drawing/views.js";
-import { readAddress, wholeNumber, written } from "./address.js";
+import { readAddress, wholeNumber, written } from "./view_address.js";
 import { choicesOf } from "./choices.js";
 import { digitOf, digitOfBitmap } from "./digit.js";
 import { arrangeFrame, frameLine, framing, listenToHost, tellHost } from "./embedding.js";
