@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 import pytest
 
 import encoder
-from encoder import explain, figures
+from encoder import TextEncoder, explain, figures
 from encoder.drawing.picture import figure_json
 from encoder.figures import difference
 from encoder.figures.numbers import three_digits
@@ -29,6 +29,7 @@ from pages.core.view.place import PlaceParams
 from tests.pages.apps import registered
 from tests.run_javascript import evaluated
 from tests.site.test_engine import BROWSER, CLOSE, close, in_browser
+from tests.site.test_kinds import model_of
 
 TEXT = "The animal <b> didn't cross the street because the animal was too tired."
 PLACE = {"layer": 1, "head": 2, "query": 3, "key": 5}
@@ -44,9 +45,12 @@ SITE = {"figures": blank_figures()}
 OWN = ("tickmode", "uirevision")
 
 
-def view(folder: Path, name: str, **state: Any) -> dict[str, Any]:
-    """What a view of twin-pre has, on TEXT and PLACE."""
-    found = in_browser("twin-pre", VIEW, folder, text=TEXT, place=PLACE, site=SITE, state={"view": name, **state})
+def view(
+    folder: Path, name: str, model: str | TextEncoder = "twin-pre", key: int = PLACE["key"], **state: Any
+) -> dict[str, Any]:
+    """What a view of a model has, on TEXT and PLACE with this key."""
+    given = {"text": TEXT, "place": PLACE | {"key": key}, "site": SITE, "state": {"view": name, **state}}
+    found = in_browser(model, VIEW, folder, **given)
     assert isinstance(found, dict)
     return found
 
@@ -122,6 +126,15 @@ def test_queries_keys_and_values_are_those_of_python_and_the_parts_sum_to_the_sc
     assert abs(sum(values) - score.dot) < CLOSE
     assert abs(values[0]) == pytest.approx(float(np.abs(score.terms).max()), abs=CLOSE)
     assert f"{three_digits(score.value)}." in found["said"][0]
+
+
+def test_rotated_vectors_and_a_pair_outside_the_window_are_said(tmp_path: Path) -> None:
+    model = model_of("modernbert")
+    found, trace = view(tmp_path, "vectors", model, key=20), model.trace(TEXT)
+    for one, vectors in zip(found["picture"]["header"]["figures"], trace.layer_qkv(1), strict=True):
+        close(one["figure"]["data"][0]["z"], vectors[2], 1e-3)
+    assert not explain.score(trace, explain.Place(**PLACE | {"key": 20})).visible
+    assert [word for word in ("mask", "rotation") if word in " ".join(found["said"])] == ["mask", "rotation"]
 
 
 @pytest.mark.parametrize("what", list(COMPARED))

@@ -1,4 +1,5 @@
 // One head as figures: its map; its queries, keys and values. pages/heads has the same views.
+import { LOWEST } from "./engine/encoder.js";
 import { largest } from "./engine/heads.js";
 import { farthest, filled } from "./figures.js";
 import { partsOf } from "./parts.js";
@@ -6,6 +7,7 @@ import { headOf } from "./pictures.js";
 
 const MAP_HEIGHT = 560;
 const [ROW_PIXELS, FRAME_PIXELS, MOST_PIXELS] = [22, 130, 520];
+const CAPTION_PIXELS = 30;
 const ROLES = {
   q: "a query is compared with every key",
   k: "a key is compared with every query",
@@ -34,7 +36,12 @@ export function mapPicture(trace, labels, { layer, head, query, key }, figures) 
 }
 
 // Several figures side by side. A click sets the values of its row and of its column, by their names in the address.
-export const sideBySide = (figures) => ({ kind: "figures", header: { figures }, arrays: {}, height: 0 });
+export const sideBySide = (figures) => ({
+  kind: "figures",
+  header: { figures },
+  arrays: {},
+  height: CAPTION_PIXELS + Math.max(...figures.map(({ height }) => height)),
+});
 
 // The three vectors of every token, and how the score of the selected pair is made of their numbers.
 export function vectorsPicture(model, trace, tokens, place, figures) {
@@ -57,18 +64,21 @@ export function vectorsPicture(model, trace, tokens, place, figures) {
       caption: ROLES[kind],
     };
   });
-  const chosen = { layer, head, query, key };
-  const { parts: { scores, softmax } } = partsOf(model, trace, tokens, chosen, {
-    component: null,
-    neuron: null,
-    classes: [],
-  });
-  const rotated = encoder.rotates(trace.edits) ? ["Queries and keys are shown after their rotation."] : [];
-  return {
-    picture: sideBySide(drawn),
-    said: [`${scores.title}. ${softmax.title}.`, scores.text, ...rotated],
-    terms: { title: scores.heading, rows: scores.rows, place: { i: query, j: key } },
-  };
+  return { picture: sideBySide(drawn), ...scoreOf(model, trace, tokens, { layer, head, query, key }) };
+}
+
+// {said, terms}: the score as a sum over the head's numbers.
+function scoreOf(model, trace, tokens, place) {
+  const { layer, head, query, key } = place;
+  const closed = { component: null, neuron: null, classes: [] };
+  const { parts: { scores, softmax } } = partsOf(model, trace, tokens, place, closed);
+  const isHidden = trace.layers[layer].scores[head][query * trace.nTokens + key] === LOWEST;
+  const sum = isHidden
+    ? [`“${tokens[query].label}” → “${tokens[key].label}”: the mask hides this pair.`]
+    : [`${scores.title}. ${softmax.title}.`, scores.text];
+  const rotated = model.encoder.rotates(trace.edits) ? ["Queries and keys are shown after their rotation."] : [];
+  const terms = { title: scores.heading, rows: scores.rows, place: { i: query, j: key } };
+  return { said: [...sum, ...rotated], terms };
 }
 
 // The selected query and key; by default the first word and its strongest key.

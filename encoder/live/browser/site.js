@@ -47,6 +47,8 @@ function nameView() {
   nameFrame();
 }
 
+const heightOf = (id) => document.getElementById(id)?.offsetHeight ?? 0;
+
 // The lines of Export and share.
 function nameFrame() {
   const link = /** @type {HTMLInputElement} */ (document.getElementById("share-link"));
@@ -56,7 +58,7 @@ function nameFrame() {
   const line = frameLine(
     link.value,
     main,
-    places[main]?.height ?? (document.getElementById(main || "said") ?? document.getElementById(page)).offsetHeight,
+    main ? (places[main].height ?? heightOf(main)) + heightOf("said") : heightOf("said") || heightOf(page),
     `${site.models[state.model].title}: ${document.title}`,
   );
   /** @type {HTMLTextAreaElement} */ (document.getElementById("share-frame")).value = line;
