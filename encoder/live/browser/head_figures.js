@@ -9,9 +9,9 @@ const MAP_HEIGHT = 560;
 const [ROW_PIXELS, FRAME_PIXELS, MOST_PIXELS] = [22, 130, 520];
 const CAPTION_PIXELS = 30;
 const ROLES = {
-  q: "a query is compared with every key",
-  k: "a key is compared with every query",
-  v: "the weights average the values",
+  q: "A query is compared with every key.",
+  k: "A key is compared with every query.",
+  v: "The weights average the values.",
 };
 
 const rowsOf = (x, width) =>
