@@ -22,7 +22,7 @@ from encoder.figures.numbers import three_digits
 from encoder.figures.vectors import TITLES
 from encoder.live.blanks import blank_figures
 from encoder.measure import align
-from encoder.measure.map_comparison import TracedHead, compare
+from encoder.measure.map_comparison import TracedHead, compare, least_alike
 from encoder.trace.trace import Trace
 from encoder.views.options import COMPARED, HEAD_VIEWS, OTHER_SENTENCE
 from pages.core.view.place import PlaceParams
@@ -174,6 +174,10 @@ def test_a_comparison_has_the_maps_and_the_difference_of_python(what: str, tmp_p
     is_drawn(change, difference.name_side(figure, f"{more} − {less}"))
     said = " ".join(found["said"])
     assert f"mean {ours.mean_distance:.0%}" in said
+    least = least_alike(first, second, steps)
+    assert least is not None
+    name = align.disambiguate(labels[2], steps)[least[0]]
+    assert (f"smallest for “{name}”: {least[1]:.2f}" in said) == (what == "sentences")
     assert f"“{align.disambiguate(labels[2], steps)[ours.most.query]}” to" in said
 
 

@@ -1,7 +1,7 @@
 // Two heads and the difference of their maps: what pages/heads/compare shows.
 import { inWords, threeDigits } from "../../drawing/drawing.js";
 import { aligned, comparableNames } from "./engine/alignment.js";
-import { compared } from "./engine/compared.js";
+import { compared, cosineAt, leastAlike } from "./engine/compared.js";
 import { farthest, filled } from "./figures.js";
 import { sideBySide } from "./head_figures.js";
 import { named, repeated } from "./labels.js";
@@ -11,9 +11,9 @@ const MOST_STEPS = 256;
 const SIDES = ["A", "B"];
 
 // {picture, said}. sides: {trace, labels, layer, head, differs} of A and of B; differs: its sentence or model; selected: i, j, i_b and j_b of the address;
-// isOfModels: whether the sides are two models.
+// what: "heads", "sentences" or "models".
 /** @param {any[]} sides */
-export function comparedPicture(sides, selected, isOfModels, figures) {
+export function comparedPicture(sides, selected, what, figures) {
   const [one, other] = sides;
   const steps = aligned(
     comparableNames(one.labels, one.trace.special),
@@ -24,7 +24,7 @@ export function comparedPicture(sides, selected, isOfModels, figures) {
   }
   const found = compared(sides.map(({ trace, layer, head }) => trace.layers[layer].pattern[head]), steps);
   // Pre-norm is teal on every page.
-  const isFlipped = isOfModels && one.trace.placement === "pre" && other.trace.placement === "post";
+  const isFlipped = what === "models" && one.trace.placement === "pre" && other.trace.placement === "post";
   const [less, more] = isFlipped ? ["B", "A"] : ["A", "B"];
   const of = { steps, found, less, more, ...labelsOf(sides, steps), selected: selectedSteps(steps, selected) };
   const places = [["i", "i_b"], ["j", "j_b"]].map(([name, name_b]) =>
@@ -33,7 +33,7 @@ export function comparedPicture(sides, selected, isOfModels, figures) {
   const drawn = [mapOfSide(of, 0, one, figures), mapOfSide(of, 1, other, figures), changeOf(of, figures)];
   return {
     picture: sideBySide(drawn.map((figure) => ({ ...figure, places, height: COMPARED_HEIGHT }))),
-    said: [...ofSelected(of), ofLargest(of), legendOf(of)],
+    said: [...ofSelected(of), ofLargest(of), ...(what === "sentences" ? ofOutputs(of, one, other) : []), legendOf(of)],
   };
 }
 
@@ -128,6 +128,22 @@ function ofLargest(of) {
   return `Largest difference: ${quoted(names[query])} to ${quoted(names[key])}, ` +
     `${weightsAt(of, found.largest).join(" and ")}. Share of a token’s attention that differs: mean ` +
     `${percent(mean)}, largest ${percent(most)} for ${quoted(names[at])}.`;
+}
+
+// How far the contexts change the vector of the same word.
+function ofOutputs({ steps, names, selected: { query } }, one, other) {
+  const least = leastAlike(one, other, steps);
+  if (!least) return [];
+  const said = (step, value) => `${quoted(names[step])}: ${value.toFixed(2).replace("-", "−")}`;
+  const isShared = query !== null && query !== least.step && steps.first[query] !== null &&
+    steps.second[query] !== null;
+  const more = isShared ? `; for ${said(query, cosineAt(one, other, steps, query))}` : "";
+  const meaning = "(1: same direction, 0: orthogonal)";
+  return [
+    `Cosine of the two output vectors of a shared token, smallest for ${
+      said(least.step, least.value)
+    }${more} ${meaning}.`,
+  ];
 }
 
 function legendOf({ steps, less, more }) {

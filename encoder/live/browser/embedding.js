@@ -1,5 +1,4 @@
 // A page in a frame of another page: what the host sets, and what it hears. docs/embedding.md describes the messages.
-
 import { OF_B } from "./view_address.js";
 
 const FRAME_NAMES = ["embed", "theme", "show"]; // of the address, besides those of the view

@@ -17,7 +17,7 @@ export const OF_HEAD = {
     const sides = [sideOf(view, state.text), side];
     const { layer, head } = side;
     return {
-      ...comparedPicture(sides, state, state.compare === "models", site.figures),
+      ...comparedPicture(sides, state, state.compare, site.figures),
       other: { layer, head },
       cutTo,
     };

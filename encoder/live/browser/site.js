@@ -4,12 +4,12 @@ import { ByHandView } from "../../drawing/by_hand_view.js";
 import { make, threeDigits } from "../../drawing/drawing.js";
 import { DrawView } from "../../drawing/draw_view.js";
 import { VIEWS } from "../../drawing/views.js";
-import { readAddress, wholeNumber, written } from "./view_address.js";
 import { choicesOf } from "./choices.js";
 import { digitOf, digitOfBitmap } from "./digit.js";
 import { arrangeFrame, frameLine, framing, listenToHost, tellHost } from "./embedding.js";
 import { FiguresView } from "./figures_view.js";
 import { pack } from "./pack.js";
+import { readAddress, wholeNumber, written } from "./view_address.js";
 
 const site = JSON.parse(document.getElementById("site").textContent);
 const { page } = document.body.dataset;

@@ -1,4 +1,8 @@
 // Two heads over the steps of an alignment. encoder/measure/map_comparison.py has the same numbers.
+import { cosine } from "./heads.js";
+
+const PIECE_MARKS = /^(##|Ġ|▁|Ċ)+/;
+const PUNCTUATION = /^\p{P}+$/u;
 
 // {first, second, difference: rows of the steps, null where a side has no such query or key; distance: of each row, the
 // share of attention that differs; largest: the pair that differs most, null where none does}.
@@ -35,4 +39,25 @@ function largestOf(difference) {
     }
   }
   return found;
+}
+
+// The word of both texts whose two output vectors have the smallest cosine, as {step, value}; null where there is none.
+// one, other: {trace, labels}.
+export function leastAlike(one, other, steps) {
+  const isSpecial = new Set(one.trace.special);
+  const isWord = (token) => !isSpecial.has(token) && !PUNCTUATION.test(one.labels[token].replace(PIECE_MARKS, ""));
+  const found = steps.isSame.flatMap((isSame, step) =>
+    isSame && isWord(steps.first[step]) ? [{ step, value: cosineAt(one, other, steps, step) }] : []
+  );
+  return found.length ? found.reduce((least, next) => next.value < least.value ? next : least) : null;
+}
+
+// Of the output vectors at a step that both sides have.
+export function cosineAt(one, other, steps, step) {
+  return cosine(outputOf(one.trace, steps.first[step]), outputOf(other.trace, steps.second[step]));
+}
+
+function outputOf({ output, nTokens }, token) {
+  const width = output.length / nTokens;
+  return output.subarray(token * width, (token + 1) * width);
 }
