@@ -95,9 +95,12 @@ export function ink(ground, textLuminance) {
   return own > 0.179 ? "#000" : "#fff";
 }
 
-// "query → key", read from left to right in every script, as `arrow` in encoder/figures/axes.py writes it (Unicode TR 9).
+// A token whose direction does not change its surroundings (Unicode TR 9).
+export const isolated = (label) => RIGHT_TO_LEFT.test(label) ? `\u2068${label}\u2069` : label;
+
+// "query → key", read from left to right in every script, as `arrow` in encoder/figures/axes.py writes it.
 export function arrow(query, key) {
-  const shown = [query, key].map((name) => RIGHT_TO_LEFT.test(name) ? `\u2068${name}\u2069` : name);
+  const shown = [query, key].map(isolated);
   return `${shown.join() === [query, key].join() ? "" : "\u200e"}${shown.join(" → ")}`;
 }
 

@@ -18,6 +18,10 @@ from encoder.figures.axes import (
 from encoder.figures.marks import band, mark
 from encoder.figures.plotly_traces import signed_heatmap
 
+#: kind -> the vectors of all tokens, in the title of their map.
+TITLES = {"q": "Queries", "k": "Keys", "v": "Values"}
+#: Above this many tokens a row is a few pixels high, and its frame thin.
+THIN_ABOVE = 60
 #: kind -> what a row of the map belongs to, and the colour that marks a selected one.
 _ROWS = {
     "q": ("query token", colour.QUERY_LABEL),
@@ -71,7 +75,7 @@ def vectors_heatmap(
     figure = go.Figure(signed_heatmap(values, kind, limit, hover, first=(first, 0)), layout)
     wanted = [selected] if isinstance(selected, int) else selected or ()
     rows = {row: labels[row] for row in wanted if first <= row < first + n_tokens}
-    mark(figure, rows, {}, shades=((shade, shade), (shade, shade)), thin=n_tokens > 60)
+    mark(figure, rows, {}, shades=((shade, shade), (shade, shade)), thin=n_tokens > THIN_ABOVE)
     return figure
 
 

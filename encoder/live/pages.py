@@ -4,6 +4,8 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from encoder.views.options import COMPARED, HEAD_VIEWS, NORMS_MOVED
+
 #: Scripts of a page with the map of a head.
 PLOTLY = ("plotly.js",)
 #: Below the pictures: the address of the view, and the line that shows it in another page.
@@ -75,9 +77,34 @@ def by_hand_page() -> SitePage:
 
 
 def _head(models: Sequence[SiteModel], examples: Sequence[str]) -> str:
-    views = "".join(f'<option value="{name}">{name.capitalize()}</option>' for name in ("map", "lines", "text"))
-    view = f'<div class="site-input"><label>View <select data-name="view">{views}</select></label></div>'
+    what = {name: title.format(input="sentence") for name, title in COMPARED.items()}
+    others = {"moved": NORMS_MOVED} | {one.name: one.title for one in models}
+    side_b = (
+        _select("compare", "What to compare", what)
+        + _only("compare sentences", _text("text_b", "Sentence B"))
+        + _only("compare models", _select("model_b", "Model B", others))
+        + _only("compare heads models", _number("layer_b", "Layer B") + _number("head_b", "Head B"))
+    )
+    view = f'<div class="site-input">{_select("view", "View", HEAD_VIEWS)}{_only("view beside", side_b)}</div>'
     return controls(models, examples, names=("layer", "head")) + view + drawings("grid", "head")
+
+
+def _only(value: str, fields: str) -> str:
+    """Fields that a page shows while a name of its address, the first word, has one of the values after it."""
+    return f'<div class="site-input" data-only="{value}">{fields}</div>'
+
+
+def _select(name: str, label: str, options: Mapping[str, str]) -> str:
+    titles = "".join(f'<option value="{one}">{html.escape(title)}</option>' for one, title in options.items())
+    return f'<label>{label} <select data-name="{name}">{titles}</select></label>'
+
+
+def _number(name: str, label: str) -> str:
+    return f'<label>{label} <input type="number" min="0" data-name="{name}"></label>'
+
+
+def _text(name: str, label: str) -> str:
+    return f'<label>{label} <textarea data-name="{name}" rows="2" maxlength="4000"></textarea></label>'
 
 
 def controls(
@@ -89,19 +116,13 @@ def controls(
 ) -> str:
     """The fields of texts (their names in the address, and their labels), the choice of the model, and number fields of
     the address such as "layer" and "head"."""
-    options = "".join(f'<option value="{one.name}">{html.escape(one.title)}</option>' for one in models)
-    fields = "".join(
-        f'<label>{name.capitalize()} <input type="number" min="0" data-name="{name}"></label>' for name in names
-    )
+    fields = "".join(_number(name, name.capitalize()) for name in names)
     buttons = "".join(
         f'<button type="button" data-example="{html.escape(text, quote=True)}">{html.escape(text)}</button>'
         for text in examples
     )
-    field = "".join(
-        f'<label>{label} <textarea data-name="{name}" rows="2" maxlength="4000"></textarea></label>'
-        for name, label in texts
-    )
-    choice = f'<label>Model <select data-name="model">{options}</select></label>' if models else ""
+    field = "".join(_text(name, label) for name, label in texts)
+    choice = _select("model", "Model", {one.name: one.title for one in models}) if models else ""
     return (
         f'<div class="site-input">{field}{choice}{fields}</div><div class="site-examples">{buttons}</div>'
         '<p id="status" role="status"></p>'

@@ -21,9 +21,11 @@ from encoder.drawing.plotly_js import plotly_js
 from encoder.drawing.still import Still
 from encoder.explain.by_hand import NOTES_POSITIONS, Inputs
 from encoder.figures.colours import thumbnails_lut
+from encoder.live.blanks import blank_figures
 from encoder.live.packed import BrowserModel
-from encoder.live.pages import SHARE, SiteModel, SitePage
+from encoder.live.pages import PLOTLY, SHARE, SiteModel, SitePage
 from encoder.version import __version__
+from encoder.views.options import OTHER_SENTENCE
 
 HERE = Path(__file__).parent / "browser"
 #: What the list of the folder's files calls it.
@@ -57,6 +59,7 @@ def write(
     with disk.whole_folder(folder, KIND) as place:
         (place / "models").mkdir()
         files = {one.name: _model_file(place, packed, one) for one, packed in models.items()}
+        figures = blank_figures()
         scripts = {name: _written(place, name, text) for name, text in _scripts().items()}
         for page in pages:
             own = place / page.folder
@@ -77,6 +80,7 @@ def write(
                 "hidden": hidden,
                 "service": f"{up}service.js",
                 "colours": thumbnails_lut().ravel().tolist(),
+                **({"figures": figures, "other": OTHER_SENTENCE} if PLOTLY[0] in page.scripts else {}),
                 "worker": f"{up}{scripts['worker.js']}",
                 "helper": scripts["helper.js"],  # next to the worker, which starts it
                 **(more or {}),

@@ -77,7 +77,7 @@ def align(first: Sequence[Hashable], second: Sequence[Hashable]) -> Alignment:
 def _matches(first: Sequence[Hashable], second: Sequence[Hashable]) -> Sequence[tuple[str, int, int, int, int]]:
     """difflib's blocks, the same whichever sequence comes first: difflib itself is not symmetric."""
     autojunk = max(len(first), len(second)) > EVERY_TOKEN
-    if (len(first), repr(first)) <= (len(second), repr(second)):
+    if (len(first), [*map(str, first)]) <= (len(second), [*map(str, second)]):
         return difflib.SequenceMatcher(None, first, second, autojunk).get_opcodes()
     mirrored = difflib.SequenceMatcher(None, second, first, autojunk).get_opcodes()
     return [(operation, b0, b1, a0, a1) for operation, a0, a1, b0, b1 in mirrored]

@@ -4,6 +4,15 @@ from dataclasses import dataclass, fields
 
 from encoder.maps.aggregate import Cells, Pairs, SpecialTokens
 
+#: The views of a head in links, and their titles. "text" is the input itself.
+HEAD_VIEWS = {"map": "Map", "lines": "Lines", "text": "Text", "vectors": "Q K V", "beside": "Compare"}
+#: What the view Compare shows next to the open head, in links, and its title. {input}: "sentence", "image", ...
+COMPARED = {"heads": "Another head", "sentences": "Another {input}", "models": "Another model"}
+#: Unless a link names another one.
+OTHER_SENTENCE = "The animal didn't cross the street because it was too wide."
+#: The title of the model “moved”.
+NORMS_MOVED = "The same weights, norms moved"
+
 #: Layer and head, counted from 0; None: averaged over.
 Place = tuple[int | None, int | None]
 

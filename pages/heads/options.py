@@ -6,13 +6,14 @@ from encoder.export import Map, Options
 from encoder.maps import beyond, is_whole
 from encoder.run import DECODER, Text
 from encoder.trace import tokens
+from encoder.views.options import HEAD_VIEWS
 from pages.core.inputs.input_words import words_of
 from pages.core.view import MapParams, View
 from pages.core.view.output import STACKS, Output, target_text, written
 from pages.core.words import plain, references
 from pages.heads import padding
 from pages.heads.head_maps import map_of
-from pages.heads.params import INPUTS, MOST_PINS, VIEWS, Params
+from pages.heads.params import INPUTS, MOST_PINS, Params
 from pages.state import Head, Param, controlled, state
 
 #: Up to this many tokens, an average over heads or layers takes seconds at most.
@@ -84,7 +85,7 @@ def input_of(view: View) -> str:
 
 def choose_view(view: View) -> None:
     """The widget of the open view."""
-    titles, usual = VIEWS | {"text": INPUTS[input_of(view)]}, _usual_view(view)
+    titles, usual = HEAD_VIEWS | {"text": INPUTS[input_of(view)]}, _usual_view(view)
     controlled(
         st.segmented_control,
         "View",

@@ -4,23 +4,20 @@ from encoder.checkpoints import BUNDLED
 from encoder.maps.aggregate import PAIRS
 from encoder.measure.head_definitions import BY_NAME, own
 from encoder.views.lines import MOST_HEADS
+from encoder.views.options import COMPARED, HEAD_VIEWS, NORMS_MOVED, OTHER_SENTENCE
 from pages.core.corpora.atlases import AtlasParams as AtlasParams  # registered before the first run
 from pages.state import Head, Param, choice, flag, heads, number, span, state, string, whole_number
 
-#: What is shown of the open head: value -> title. "text" is the input itself: the text, the image or the sound.
-VIEWS = {"map": "Map", "lines": "Lines", "text": "Text", "vectors": "Q K V", "beside": "Compare"}
+#: The title of the view "text": the input itself.
 INPUTS = {"text": "Text", "page": "Page", "image": "Image", "sound": "Sound"}
 OVERLAYS = {"attention": "Attention", "weighted": "Norm-weighted", "rollout": "Rollout", "occlusion": "Occlusion"}
 AVERAGES = ("none", "heads", "layers", "both")
 MOST_PINS = 4
 MOST_OVERLAID = MOST_HEADS
 
-#: What is next to the open head. "sentences": another input, of any kind.
-WHAT = {"heads": "Another head", "sentences": "Another {input}", "models": "Another model"}
-OTHER_SENTENCE = "The animal didn't cross the street because it was too wide."
 #: Models to compare with the open one.
 MODELS = {
-    "moved": "The same weights, norms moved",
+    "moved": NORMS_MOVED,
     **{name: one.label for name, one in BUNDLED.items()},
     "scratch": "Untrained",
     "other": "Folder or Hub id",
@@ -32,7 +29,7 @@ class Params:
     """The view of the open head, and the grid of all heads."""
 
     # Unset: the map of a text; a page, an image or a sound itself.
-    view: Param[str] = choice("", ("", *VIEWS), shown="Map")
+    view: Param[str] = choice("", ("", *HEAD_VIEWS), shown="Map")
     words: Param[bool] = flag()
     between: Param[str] = choice("all", PAIRS)
     average: Param[str] = choice("none", AVERAGES)
@@ -58,7 +55,7 @@ class Params:
 class SideB:
     """Side B; side A is the view itself."""
 
-    what: Param[str] = choice("heads", WHAT, url="compare")
+    what: Param[str] = choice("heads", COMPARED, url="compare")
     # Unset: the page chooses, the next head or the same head of the other model.
     layer_b: Param[int | None] = whole_number(None)
     head_b: Param[int | None] = whole_number(None)

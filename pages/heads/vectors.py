@@ -8,6 +8,7 @@ import streamlit as st
 from encoder import explain, figures
 from encoder.documents import tables
 from encoder.explain.source import array
+from encoder.figures.vectors import TITLES
 from encoder.maps import EXACT_TOKENS
 from pages.components import on_click, plot
 from pages.core.view import View, ViewParams, selection, token_rows
@@ -18,11 +19,11 @@ from pages.state import Param, links, state
 
 number = formulas.number
 
-#: kind of vector -> title, role in attention, the token that a click on its row selects.
-VECTORS: dict[str, tuple[str, str, Param[int | None]]] = {
-    "q": ("Queries", "a query is compared with every key", ViewParams.i),
-    "k": ("Keys", "a key is compared with every query", ViewParams.j),
-    "v": ("Values", "the weights average the values", ViewParams.j),
+#: kind of vector -> its role in attention, the token that a click on its row selects.
+VECTORS: dict[str, tuple[str, Param[int | None]]] = {
+    "q": ("a query is compared with every key", ViewParams.i),
+    "k": ("a key is compared with every query", ViewParams.j),
+    "v": ("the weights average the values", ViewParams.j),
 }
 
 
@@ -59,7 +60,7 @@ def heatmaps(view: View, query: int, key: int) -> None:
     drawn = []  # before any is shown, so that the maps change together
     for kind, vectors in zip("qkv", view.trace.layer_qkv(view.layer), strict=True):
         rows, selected = (query_rows, query) if kind == "q" else (key_rows, key)
-        look = {"title": VECTORS[kind][0], "selected": selected, "first": rows.start}
+        look = {"title": TITLES[kind], "selected": selected, "first": rows.start}
         figure = figures.vectors_heatmap(array(vectors[view.head, rows]), view.trace.labels, kind, **look)
         drawn.append((kind, figure, rows, selected))
     for column, one in zip(st.columns(3), drawn, strict=True):
@@ -69,7 +70,7 @@ def heatmaps(view: View, query: int, key: int) -> None:
 
 def heatmap(view: View, kind: str, figure: go.Figure, rows: slice, selected: int) -> None:
     """One heatmap with its caption."""
-    title, role, param = VECTORS[kind]
+    title, (role, param) = TITLES[kind], VECTORS[kind]
     plot(
         figure,
         key=f"vectors-{kind}",
@@ -88,7 +89,7 @@ def exported(view: View) -> Export:
     def drawn() -> Mapping[str, go.Figure]:
         vectors = zip("qkv", view.trace.layer_qkv(layer), strict=True)
         return {
-            VECTORS[kind][0]: figures.vectors_heatmap(array(x[head, :EXACT_TOKENS]), view.trace.labels, kind)
+            TITLES[kind]: figures.vectors_heatmap(array(x[head, :EXACT_TOKENS]), view.trace.labels, kind)
             for kind, x in vectors
         }
 

@@ -16,6 +16,7 @@ from tests.browser.test_site import site
 from tests.browser.test_threads import RUN, folder
 from tests.site.odd_texts import odd_texts, tokenizers
 from tests.site.test_engine import BROWSER, FIFTY, are_those_of_python, of_page, texts, unpack
+from tests.site.test_head_views import SHOWN, are_moved_norms, are_vectors
 from tests.site.test_kinds import KINDS, NUMBERS, are_numbers_of, model_of
 
 pytestmark = [
@@ -98,6 +99,14 @@ def test_a_reader_types_opens_a_head_moves_the_norms_and_draws_a_digit(page: fir
     page.wait_for("location.search.includes('layer=3') && location.search.includes('head=3')")
     page.draw("#grid canvas", (0.3, 0.4), touch=True)
     page.wait_for("!location.search.includes('head=3')")
+    for view, shown, are_those in (
+        ("vectors", "→ “cat”", are_vectors),
+        ("beside&compare=models", "teal", are_moved_norms),
+    ):
+        page.open(f"{site}heads/?text=The+cat+sat.&layer=1&head=1&j=2&view={view}")
+        page.wait_for(f"document.querySelector('#said').textContent.includes('{shown}')")
+        page.wait_for("document.querySelectorAll('#head .heatmaplayer image').length === 3")
+        are_those(page.run(SHOWN), "The cat sat.", 1, 1)
     page.open(f"{site}digit/")
     page.wait_for("document.querySelector('#said').textContent.length > 5")
     page.draw("#draw canvas", *((0.5, at / 10) for at in (1, 3, 5, 7, 9)), touch=True)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from playwright.sync_api import Browser, Page, expect
 
 import encoder
@@ -17,11 +21,12 @@ import encoder.live.packed
 from encoder.cli import main
 from encoder.encoders.text import TextEncoder
 from tests.browser.static_server import serving
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, ROOT
 from tests.site.test_engine import BROWSER, of_page, texts, unpack
 from tests.site.test_kinds import KINDS, NUMBERS, are_numbers_of, model_of
 
 pytestmark = pytest.mark.browser
+RECIPES = (ROOT / "docs" / "embedding.md").read_text(encoding="utf-8")
 #: A page of a blog: what its frame says is kept in `heard`.
 HOST = """<!DOCTYPE html><title>A post</title><link rel="icon" href="data:,">{line}<script>
 window.heard = [];
@@ -137,6 +142,8 @@ def test_a_phone_opens_the_folder_again_when_its_server_has_stopped(browser: Bro
         expect(page.locator(".enc-model-names text").filter(has_text="river")).to_have_count(2)
         page.goto(f"{address}{folder}/heads/?text=the+river")
         expect(page.locator("#head .xtick text").filter(has_text="river")).to_have_count(1)
+    page.locator("[data-name=view]").select_option("Compare")
+    expect(page.locator("#head .heatmaplayer image")).to_have_count(3)
     has_helpers = page.evaluate("navigator.hardwareConcurrency") > 1
     context.close()
     assert all(one.startswith((address, "data:", "blob:")) for one in asked)
@@ -172,6 +179,7 @@ def heard_by(page: Page, kind: str, **values: Any) -> dict[str, Any]:
         ("?layer=1", "#model svg"),
         ("heads/?view=map", "#head .heatmaplayer image"),
         ("heads/?view=text", "#head .enc-root"),
+        ("heads/?view=beside&compare=models", "#head .heatmaplayer image"),
         ("similarity/?text=the+cat+river&similar_to=A+cat+banks", "#said li"),
     ],
 )
@@ -204,8 +212,11 @@ def test_a_frame_is_driven_from_the_page_around_it(
     expect(inside.locator("#head .enc-root")).to_be_visible()
     for hidden in ("#grid", "h1", "footer", "textarea[data-name]"):
         expect(inside.locator(hidden).first).to_be_hidden()
-    visitor.evaluate("tell({ text: 'The naïve cat', layer: 2, head: 1, i: 1, j: 2 })")
-    drawn = heard("drawn", text="The naïve cat")
+    visitor.evaluate("tell({ text: 'The naïve cat', view: 'beside', compare: 'heads', head_b: 0 })")
+    heard("drawn", text="The naïve cat")
+    expect(inside.locator("#head .annotation-text").filter(has_text="B L0 H0")).to_have_count(1)
+    visitor.evaluate("tell({ view: 'lines', layer: 2, head: 1, i: 1, j: 2 })")
+    drawn = heard("drawn", text="The naïve cat", j=2)
     trace = encoder.live.packed.as_read(model[0], 8).trace("The naïve cat")
     assert drawn["tokens"] == list(trace.labels)
     assert (drawn["layers"], drawn["heads"]) == (3, 3)
@@ -232,6 +243,37 @@ def heard_nothing_of(page: Page) -> bool:
     page.locator("[data-name=view]").select_option("lines")
     expect(page.locator("#head .heatmaplayer")).to_have_count(0)
     return "text=a&" in page.url
+
+
+@pytest.mark.slow("Sphinx builds two pages")
+def test_the_recipe_of_sphinx_shows_a_picture_in_both_of_its_markups(visitor: Page, server: tuple[str, Path]) -> None:
+    root, source = server[1], server[1] / "sphinx"
+    shutil.copytree(root / "live", source / "extra" / "published")
+    [setting] = re.findall(r"`(html_extra_path = [^`]+)`", RECIPES)
+    [line] = re.findall(r"<iframe.*?</iframe>", RECIPES, re.DOTALL)
+    line = line.replace("https://you.example/", "").replace("\n", " ")
+    (source / "icon.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>', encoding="utf-8")
+    look = 'html_theme = "basic"\nhtml_favicon = "icon.svg"'
+    (source / "conf.py").write_text(f'extensions = ["myst_parser"]\n{look}\n{setting}\n', encoding="utf-8")
+    plain = f"A post\n======\n\n.. raw:: html\n\n   {line}\n\n.. toctree::\n\n   other\n"
+    (source / "index.rst").write_text(plain, encoding="utf-8")
+    (source / "other.md").write_text(f"# Another\n\n```{{raw}} html\n{line}\n```\n", encoding="utf-8")
+    build = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(source), str(root / "built")]
+    subprocess.run(build, check=True, timeout=120)
+    for name in ("index", "other"):
+        visitor.goto(f"{server[0]}built/{name}.html")
+        inside = visitor.frame_locator("iframe")
+        expect(inside.locator("#head .enc-lines")).to_contain_text("L2 H2")
+        assert inside.locator("h1").is_hidden()
+
+
+def test_the_readme_of_a_space_has_keys_of_its_reference(server: tuple[str, Path]) -> None:
+    """https://huggingface.co/docs/hub/spaces-config-reference"""
+    [front] = re.findall(r"```yaml\n---\n(.*?)---\n```", RECIPES, re.DOTALL)
+    about = yaml.safe_load(front)
+    assert about["sdk"] == "static"
+    assert set(about) <= {"title", "emoji", "colorFrom", "colorTo", "sdk", "app_file", "pinned", "license"}
+    assert (server[1] / "live" / about["app_file"]).is_file()
 
 
 @pytest.mark.slow("fifty texts for each kind")

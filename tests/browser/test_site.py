@@ -15,6 +15,7 @@ from docs.site import MODELS, pages, write_site
 from encoder.figures.numbers import three_digits
 from tests.browser.static_server import serving
 from tests.conftest import PATIENCE
+from tests.site.test_head_views import SHOWN, are_moved_norms, are_vectors
 
 pytestmark = pytest.mark.browser
 SENTENCE = "The river flows past the old bank."
@@ -79,6 +80,43 @@ def test_a_head_opens_from_the_grid_and_stays_in_the_link(visitor: Page, site: s
     expect(visitor.get_by_label("Sentence", exact=True)).to_have_value("The cat sat.")
 
 
+def test_queries_keys_values_and_moved_norms_have_the_numbers_of_python(visitor: Page, site: str) -> None:
+    visitor.goto(f"{site}heads/?{urlencode({'text': SENTENCE, 'layer': 1, 'head': 3})}")
+    visitor.locator("[data-name=view]").select_option("Q K V")
+    drawn = visitor.locator("#head .heatmaplayer image")
+    expect(drawn).to_have_count(3)
+    are_vectors(visitor.evaluate(SHOWN), SENTENCE, 1, 3)
+    visitor.locator("#head .nsewdrag").nth(1).click(position={"x": 20, "y": 5})
+    expect(visitor.locator("#said")).to_contain_text("→ “[CLS]”")
+    assert "&j=0" in visitor.url
+    visitor.locator("[data-name=view]").select_option("Compare")
+    visitor.get_by_label("What to compare").select_option("Another model")
+    expect(visitor.locator("#said")).to_contain_text("teal where A attends more")
+    are_moved_norms(visitor.evaluate(SHOWN), SENTENCE, 1, 3)
+    for name, value in {"view": "beside", "compare": "models", "model_b": "moved"}.items():
+        assert f"{name}={value}" in (visitor.locator("#app").get_attribute("href") or "")
+
+
+@pytest.mark.slow("another part of the same site")
+def test_another_head_and_sentence_are_compared_and_a_score_opens_in_the_model(visitor: Page, site: str) -> None:
+    visitor.goto(f"{site}heads/?{urlencode({'text': SENTENCE, 'layer': 1, 'head': 3, 'view': 'beside'})}")
+    expect(visitor.locator("#head .annotation-text").filter(has_text="B")).to_contain_text(["B L1 H0", "B − A"])
+    grid = visitor.get_by_role("application").first
+    grid.focus()
+    for key in ("ArrowLeft", "ArrowLeft", "Enter"):
+        grid.press(key)
+    expect(visitor.get_by_label("Head B")).to_have_value("2")
+    expect(visitor.locator("#head .annotation-text").filter(has_text="B")).to_contain_text(["B L1 H2", "B − A"])
+    visitor.get_by_label("What to compare").select_option("Another sentence")
+    visitor.get_by_label("Sentence B").fill("The river flows past the new bank and the mill.")
+    visitor.get_by_label("Sentence B").press("Enter")
+    expect(visitor.locator("#said")).to_contain_text("Grey")
+    visitor.locator("[data-name=view]").select_option("Q K V")
+    visitor.get_by_role("link", name="How this score is made").click()
+    expect(visitor.locator(".enc-model-opened")).to_contain_text("Score of")
+    assert "step=scores" in visitor.url
+
+
 @pytest.mark.slow("another part of the same site")
 def test_a_layer_is_computed_by_hand(visitor: Page, site: str) -> None:
     visitor.goto(f"{site}by_hand/")
@@ -124,7 +162,10 @@ STRANGE = [
     "<img src=x onerror=alert(1)>", "javascript:alert(1)", "\0", "\ud55c\uad6d\uc5b4 e\u0301 \U0001f600",
     "[MASK] [SEP]", "x" * 3_000, "word " * 400,
 ]  # fmt: skip
-NAMES = ("model", "text", "layer", "head", "i", "j", "norm", "view", "image", "hand")
+NAMES = (
+    "model", "text", "layer", "head", "i", "j", "norm", "view", "image", "hand",
+    "compare", "layer_b", "head_b", "text_b", "model_b", "i_b", "step", "vector", "component",
+)  # fmt: skip
 
 
 #: What a sentence for a reader does not have.
@@ -137,8 +178,8 @@ def test_a_strange_address_opens_a_page_that_works(visitor: Page, site: str, fol
     """The page computes or says what is wrong; nothing of the address becomes a part of the page."""
     chance = random.Random(folder)
     visitor.on("dialog", lambda dialog: pytest.fail(f"a script of the address ran: {dialog.message}"))
-    for name in NAMES:
-        query = {name: chance.choice(STRANGE), chance.choice(NAMES): chance.choice(STRANGE)}
+    for name in chance.sample(NAMES, 10):
+        query = {"view": "beside", name: chance.choice(STRANGE), chance.choice(NAMES): chance.choice(STRANGE)}
         visitor.goto(f"{site}{folder}{'/' if folder else ''}?{urlencode(query)}")
         if folder == "by_hand":
             expect(visitor.locator(".enc-hand-math").first).to_be_visible()

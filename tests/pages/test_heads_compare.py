@@ -14,10 +14,10 @@ from encoder.inputs.layout import InputKind
 from encoder.measure import align
 from encoder.measure.map_comparison import distance_by_head
 from encoder.run import Run, Text
+from encoder.views.options import COMPARED
 from pages.core.stores import cache
 from pages.core.widgets import examples
 from pages.heads.compare import sides as compare
-from pages.heads.params import WHAT
 from tests.pages.apps import assert_well, exported, noted, numbers, sentences, visit
 
 pytestmark = pytest.mark.sample(3, "another address or input of the same page")
@@ -42,7 +42,7 @@ def written(app: AppTest) -> str:
     )
 
 
-@pytest.mark.parametrize("what", list(WHAT))
+@pytest.mark.parametrize("what", list(COMPARED))
 @pytest.mark.parametrize("text", ["", "القطة the **b** $x$ the <i> 😀"])
 def test_any_text_on_either_side(what: str, text: str):
     app = beside(compare=what, text=text)

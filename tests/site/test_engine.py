@@ -55,6 +55,7 @@ def in_browser(name: str | encoder.TextEncoder, expression: str, folder: Path, b
         f'import {{ Model }} from "{(BROWSER / "model.js").as_uri()}";\n'
         f'import {{ modelPicture, gridPicture }} from "{(BROWSER / "pictures.js").as_uri()}";\n'
         f'import {{ partsOf }} from "{(BROWSER / "parts.js").as_uri()}";\n'
+        f'import {{ OF_HEAD }} from "{(BROWSER / "head_views.js").as_uri()}";\n'
         f'import {{ similarity }} from "{(BROWSER / "engine/similarity.js").as_uri()}";\n'
         f'import {{ classes, hiddenWord, largest, textVector }} from "{(BROWSER / "engine/heads.js").as_uri()}";\n'
         f'const bytes = (name) => Deno.readFileSync("{folder}/" + name + ".bin").buffer;\n'
@@ -293,7 +294,9 @@ def test_a_joined_script_of_the_site_declares_each_name_once(name: str, tmp_path
     """All modules of a script share one scope: a name that two of them declare is an error of the whole script."""
     script, module = tmp_path / f"{name}.js", tmp_path / "module.js"
     script.write_text(joined(BROWSER / f"{name}.js"), encoding="utf-8")
-    compiled = f"new Function(Deno.readTextFileSync({json.dumps(str(script))}))"
+    # Of functions, only a block in strict mode says so.
+    block = f"'\"use strict\"; {{' + Deno.readTextFileSync({json.dumps(str(script))}) + '}}'"
+    compiled = f"new Function({block})"
     module.write_text(f"export const found = {compiled}.length;\n", encoding="utf-8")
     assert evaluated(module, "found", "found", tmp_path) == 0
 

@@ -1,7 +1,8 @@
 // A page in a frame of another page: what the host sets, and what it hears. docs/embedding.md describes the messages.
+import { OF_B } from "./view_address.js";
 
 const FRAME_NAMES = ["embed", "theme", "show"]; // of the address, besides those of the view
-const SETTABLE = ["text", "similar_to", "model", "layer", "head", "i", "j", "view", "norm"];
+const SETTABLE = ["text", "similar_to", "model", "layer", "head", "i", "j", "view", "norm", ...OF_B];
 const MOST_LETTERS = 4000;
 const BESIDE = 56; // pixels around a picture in a frame
 
@@ -45,7 +46,7 @@ function checkedSetting({ encoderscope: _, ...values }, models) {
   const unknown = Object.keys(values).find((name) => !SETTABLE.includes(name));
   if (unknown !== undefined) throw new Error(`“${unknown}” cannot be set: choose ${SETTABLE.join(", ")}.`);
   const texts = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value ?? "")]));
-  if ([texts.text, texts.similar_to].some((text) => text?.length > MOST_LETTERS)) {
+  if ([texts.text, texts.similar_to, texts.text_b].some((text) => text?.length > MOST_LETTERS)) {
     throw new Error(`A text has ${MOST_LETTERS} letters at most.`);
   }
   if ("model" in texts && !(texts.model in models)) {

@@ -2,15 +2,14 @@
 //
 // Each function gives {kind, header, arrays, height}; arrays: name -> {data, shape}.
 import { ATTENTION } from "../../drawing/drawing.js";
-import { poolingShares, sentenceVector } from "./engine/heads.js";
-import { largest } from "./engine/heads.js";
+import { largest, poolingShares, sentenceVector } from "./engine/heads.js";
 import { norm } from "./engine/linear.js";
+import { named } from "./labels.js";
 
 const NEURONS = 3; // named for each token
 const ROWS = [[16, 26], [30, 19], [48, 14]]; // pixels of a token's row, by the number of tokens
 const AROUND = 320; // pixels above and below the rows
 const MOST_CLASSES = 5;
-const SELECTED_COLOUR = "#8877ff";
 
 const MOST_TOKENS = 48; // that the picture of the model draws at once
 
@@ -193,12 +192,6 @@ export function gridPicture(model, trace, { layer, head }, colours) {
   };
 }
 
-const named = (labels) =>
-  labels.map((label, at) => labels.indexOf(label) === labels.lastIndexOf(label) ? label : `${label} (${at})`);
-
-// Plotly would take the token <s> for the start of struck text.
-const withoutMarkup = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
-
 const otherNames = (labels) => Object.fromEntries(named(labels).entries().filter(([at, name]) => name !== labels[at]));
 
 export function linesPicture(trace, labels, { layer, head, query, key }) {
@@ -255,60 +248,5 @@ export function textPicture(trace, labels, { layer, head, query }) {
       means: { data: mean, shape: [n] },
       weights: { data: weights, shape: [n, n] },
     },
-  };
-}
-
-// The map of a head, for Plotly. colours: [256 x 3] bytes, all the same where the weight is the opacity of one colour.
-export function mapPicture(trace, labels, { layer, head, query, key }, colours) {
-  const n = trace.nTokens;
-  const weights = trace.layers[layer].pattern[head];
-  const places = Array.from({ length: n }, (_, at) => at);
-  const isOpacity = colours.every((value, at) => value === colours[at % 3]);
-  const scale = Array.from({ length: 256 }, (_, at) => {
-    const colour = colours.slice(3 * at, 3 * at + 3);
-    return [at / 255, `rgba(${[...colour, isOpacity ? at / 255 : 1].join()})`];
-  });
-  const axis = (title, more) => ({
-    type: "category",
-    tickvals: places,
-    ticktext: labels.map(withoutMarkup),
-    labelalias: Object.fromEntries(named(labels).map(withoutMarkup).entries()),
-    showgrid: false,
-    zeroline: false,
-    ticks: "",
-    automargin: true,
-    constrain: "domain",
-    title: { text: title, standoff: 10 },
-    ...more,
-  });
-  const frames = [
-    ...(query === null ? [] : [{ type: "rect", x0: -0.5, x1: n - 0.5, y0: query - 0.5, y1: query + 0.5 }]),
-    ...(key === null ? [] : [{ type: "rect", x0: key - 0.5, x1: key + 0.5, y0: -0.5, y1: n - 0.5 }]),
-  ].map((shape) => ({ ...shape, line: { color: SELECTED_COLOUR, width: 2 } }));
-  const figure = {
-    data: [{
-      type: "heatmap",
-      x: places,
-      y: places,
-      zmin: 0,
-      zmax: 1,
-      colorscale: scale,
-      z: places.map((t) => Array.from(weights.subarray(t * n, (t + 1) * n))),
-      hovertemplate: "%{y} attends to %{x}: %{z:.3g}<extra></extra>",
-      colorbar: { thickness: 10, title: { text: "weight" } },
-    }],
-    layout: {
-      margin: { l: 8, r: 8, t: 16, b: 8 },
-      shapes: frames,
-      xaxis: axis("attends to (key)", { tickangle: -90 }),
-      yaxis: axis("token (query)", { autorange: "reversed", scaleanchor: "x" }),
-    },
-  };
-  const name = `L${layer} H${head}`;
-  return {
-    kind: "figure",
-    header: { figure, name, alt: `${name} as a map.`, places: [places, places], height: 560 },
-    arrays: {},
-    height: 560,
   };
 }

@@ -7,7 +7,9 @@ import { VIEWS } from "../../drawing/views.js";
 import { choicesOf } from "./choices.js";
 import { digitOf, digitOfBitmap } from "./digit.js";
 import { arrangeFrame, frameLine, framing, listenToHost, tellHost } from "./embedding.js";
+import { FiguresView } from "./figures_view.js";
 import { pack } from "./pack.js";
+import { readAddress, wholeNumber, written } from "./view_address.js";
 
 const site = JSON.parse(document.getElementById("site").textContent);
 const { page } = document.body.dataset;
@@ -15,49 +17,15 @@ const { page } = document.body.dataset;
 for (const one of Object.values(site.models)) one.file = new URL(one.file, location.href).href;
 let worker = null;
 const places = {}; // place -> view
-const number = (text) =>
-  text === null || text === "" || !Number.isFinite(Number(text)) ? null : Math.max(0, Math.floor(Number(text)));
+const DRAWINGS = { ...VIEWS, figures: FiguresView };
 
 // ---- The state ----
 
-function readAddress(query = new URLSearchParams(location.search)) {
-  const named = query.get("model");
-  return {
-    model: named !== null && Object.hasOwn(site.models, named)
-      ? named
-      : page === "digit"
-      ? "digits-pre"
-      : Object.keys(site.models)[0],
-    text: query.get("text") ?? (page === "predict" ? site.hidden : site.example),
-    similar_to: query.get("similar_to") ?? site.second,
-    layer: number(query.get("layer")) ?? 0,
-    head: number(query.get("head")) ?? 0,
-    i: number(query.get("i")),
-    j: number(query.get("j")),
-    first: null, // token of a long text that the picture begins with
-    norm: ["pre", "post"].includes(query.get("norm")) ? query.get("norm") : "",
-    view: ["map", "lines", "text"].includes(query.get("view")) ? query.get("view") : "map",
-    causal: false,
-    positions: true,
-    off: [],
-    part: "",
-    component: null,
-    neuron: null,
-    hand: query.get("hand") ?? "",
-    image: page === "digit" ? (digitOf(query.get("image")) ? query.get("image") : Object.values(site.digits)[3]) : null,
-  };
-}
+const stateOf = (query = new URLSearchParams(location.search)) => readAddress(query, site, page);
 
-let state = readAddress();
+let state = stateOf();
 
-const KEPT_NAMES = ["model", "text", "similar_to", "layer", "head", "i", "j", "norm", "view", "image", "hand"];
-
-function address() {
-  const kept = KEPT_NAMES.flatMap((name) =>
-    state[name] === null || state[name] === "" ? [] : [[name, String(state[name])]]
-  );
-  return `?${new URLSearchParams(kept)}`;
-}
+const address = () => written(state);
 
 // The same for a page in a frame, which stays one.
 const ownAddress = () => `?${new URLSearchParams([...new URLSearchParams(address()), ...framing()])}`;
@@ -79,6 +47,8 @@ function nameView() {
   nameFrame();
 }
 
+const heightOf = (id) => document.getElementById(id)?.offsetHeight ?? 0;
+
 // The lines of Export and share.
 function nameFrame() {
   const link = /** @type {HTMLInputElement} */ (document.getElementById("share-link"));
@@ -88,7 +58,7 @@ function nameFrame() {
   const line = frameLine(
     link.value,
     main,
-    places[main]?.height ?? (document.getElementById(main || "said") ?? document.getElementById(page)).offsetHeight,
+    main ? (places[main].height ?? heightOf(main)) + heightOf("said") : heightOf("said") || heightOf(page),
     `${site.models[state.model].title}: ${document.title}`,
   );
   /** @type {HTMLTextAreaElement} */ (document.getElementById("share-frame")).value = line;
@@ -102,7 +72,7 @@ function change(values, { isNew = false } = {}) {
 }
 
 addEventListener("popstate", () => {
-  state = readAddress();
+  state = stateOf();
   fill();
   ask();
 });
@@ -164,11 +134,19 @@ function answered({ data }) {
   if (id === asked) show(data); // else the reader has asked for something newer
 }
 
-function show({ error, blocks, words, classes, pair, note, drawn }) {
+function show({ error, blocks, words, classes, said, terms, other, pair, note, drawn }) {
   document.getElementById("status").textContent = error ?? note;
   if (error) return tellHost("error", { message: error });
   for (const { place, kind, height, block } of blocks) draw(place, kind, height, block);
-  document.getElementById("said").replaceChildren(...answers(words, classes), ...(pair ? pairAnswers(pair) : []));
+  document.getElementById("said").replaceChildren(
+    ...(said ?? []).map((sentence) => make("p", { class: "site-line" }, sentence)),
+    ...(terms ? [termsOf(terms)] : []),
+    ...answers(words, classes),
+    ...(pair ? pairAnswers(pair) : []),
+  );
+  for (const name of other ? ["layer", "head"] : []) {
+    /** @type {HTMLInputElement} */ (document.querySelector(`[data-name=${name}_b]`)).placeholder = other[name];
+  }
   document.getElementById("note").textContent = site.models[state.model].note;
   nameFrame();
   tellHost("drawn", { ...placeInWords(), ...drawn });
@@ -183,7 +161,7 @@ function draw(name, kind, height, block) {
   if (places[name]?.kind !== kind) {
     places[name]?.view.destroy();
     place.style.minHeight = kind === "figure" ? `${height}px` : ""; // a figure comes later
-    places[name] = { kind, view: new VIEWS[kind](place) };
+    places[name] = { kind, view: new DRAWINGS[kind](place) };
   }
   const setStateValue = (event, values) => heard(event, values.at(-1));
   Object.assign(places[name], { block, ...(height ? { height } : {}) });
@@ -205,11 +183,24 @@ const answers = (words, classes) => [
   ...(classes.length && page === "digit" ? [bars("The digit", classes.slice(0, 5))] : []),
 ];
 
+// The parts of a score, and where the picture of the model has all of them.
+function termsOf({ title, rows, place: { i, j } }) {
+  const most = Math.max(...rows.map(([, value]) => Math.abs(value)), 1e-9);
+  const section = bars(title, rows.map(([name, value]) => [name, value]), most);
+  const link = make(
+    "a",
+    { class: "site-way", href: `../${written({ ...state, i, j, part: "scores" })}` },
+    "How this score is made",
+  );
+  section.append(link);
+  return section;
+}
+
 function pairAnswers({ cosine, sides }) {
   const most = Math.max(...sides.flatMap(({ words }) => words.map(([, effect]) => Math.abs(effect))), 1e-9);
   const shown = sides.flatMap(({ words }, at) => words.length ? [bars(`Sentence ${"AB"[at]}`, words, most)] : []);
   const meaning = shown.length ? ". The number of a word: this cosine minus the cosine without the word." : "";
-  return [make("p", { class: "site-score" }, "Cosine: ", make("b", {}, threeDigits(cosine)), meaning), ...shown];
+  return [make("p", { class: "site-line" }, "Cosine: ", make("b", {}, threeDigits(cosine)), meaning), ...shown];
 }
 
 // ---- What a reader does in a picture ----
@@ -217,13 +208,14 @@ function pairAnswers({ cosine, sides }) {
 function heard(name, event) {
   if (name === "switch") return turn(event);
   if (name === "pan") return change({ first: event.first });
-  const values = choicesOf(name, event);
+  const values = choicesOf(name, event, state);
   if (Object.keys(values).length) choose(values);
 }
 
 // A reader's choice in a picture, of which a host hears.
 function choose(values) {
   change(values);
+  fill();
   tellHost("click", placeInWords());
 }
 
@@ -239,16 +231,22 @@ function turn({ name, on }) {
 
 /** @type {NodeListOf<HTMLInputElement>} */
 const controls = document.querySelectorAll("[data-name]");
-const NO_TOKENS = { i: null, j: null, first: null };
+const NO_TOKENS = { i: null, j: null, i_b: null, j_b: null, first: null };
 
 function fill() {
-  for (const control of controls) control.value = state[control.dataset.name];
+  for (const control of controls) control.value = state[control.dataset.name] ?? "";
+  for (const one of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-only]"))) {
+    const [name, ...values] = one.dataset.only.split(" ");
+    one.hidden = !values.includes(state[name]);
+  }
 }
 
 for (const control of controls) {
   control.addEventListener("change", () => {
     const { name } = control.dataset;
-    change({ [name]: control.value, ...(name === "text" ? NO_TOKENS : {}) }, { isNew: true });
+    const value = control.type === "number" ? wholeNumber(control.value) : control.value;
+    change({ [name]: value, ...(name.startsWith("text") ? NO_TOKENS : {}) }, { isNew: true });
+    fill();
   });
 }
 for (const field of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("textarea[data-name]"))) {
@@ -309,9 +307,9 @@ async function keep(files) {
 // A host's values are read as those of an address; another text selects no token unless the host does.
 listenToHost(site.models, (values) => {
   const before = new URLSearchParams(address());
-  if ("text" in values) { for (const name of ["i", "j"]) before.delete(name); }
+  if ("text" in values) { for (const name of Object.keys(NO_TOKENS)) before.delete(name); }
   for (const [name, value] of Object.entries(values)) before.set(name, value);
-  const read = readAddress(before);
+  const read = stateOf(before);
   const names = [...Object.keys(values), ...("text" in values ? Object.keys(NO_TOKENS) : [])];
   change(Object.fromEntries(names.map((name) => [name, read[name]])));
   fill();

@@ -1,72 +1,14 @@
-// The engine's thread: it loads models, runs them, and answers each request with the pictures of a page.
+// The engine's thread: it answers each request with the pictures of a page.
 import { threeDigits } from "../../drawing/drawing.js";
-import { fastest } from "./engine/fastest.js";
 import { classes, cosine, hiddenWord, largest, textVector } from "./engine/heads.js";
-import { Products } from "./engine/products.js";
 import { similarity } from "./engine/similarity.js";
-import { Threads } from "./engine/threads.js";
-import { fetched, Model } from "./model.js";
+import { OF_HEAD } from "./head_views.js";
 import { pack } from "./pack.js";
 import { partsOf } from "./parts.js";
-import { gridPicture, linesPicture, mapPicture, modelPicture, textPicture } from "./pictures.js";
+import { gridPicture, modelPicture } from "./pictures.js";
+import { editsOf, loadRest, model, newFiles, pass } from "./running.js";
 
-const models = new Map(); // name -> promise of a Model
-const passes = new Map(); // what was computed last: of a text and its edits
-const MOST_PASSES = 2; // with and without the changes
 const MOST_WORDS = 8;
-const WHOLE_TABLE = 2 ** 21; // numbers; a larger table of word vectors comes in the blocks that texts need
-
-const loaded = []; // addresses of files, until the page hears of them
-
-async function file(address, onProgress) {
-  const buffer = await fetched(address, onProgress);
-  loaded.push(address);
-  return buffer;
-}
-
-/** @type {Promise<Products | null>} */
-let withHelpers = null; // for all models: they share its memory
-
-function model(name, site) {
-  withHelpers ??= Threads.start(site.helper).then((threads) => threads && new Products(threads));
-  if (!models.has(name)) {
-    const address = site.models[name].file;
-    const block = (at) => file(address.replace(/\.bin$/, `/${at}.bin`));
-    const loading = file(address, (share) => postMessage({ progress: { name, share } })).then((buffer) =>
-      opened(new Model(buffer, block))
-    );
-    loading.catch(() => models.delete(name)); // the next request tries again
-    models.set(name, loading);
-  }
-  return models.get(name);
-}
-
-// A model on the threads that compute it fastest.
-async function opened(one) {
-  const { encoder } = one;
-  const helped = await withHelpers;
-  if (helped) encoder.products = fastest([encoder.products, helped], encoder.config);
-  return one;
-}
-
-// What the switches say, as edits of the engine.
-const editsOf = ({ norm, causal, positions, off }) => ({
-  placement: norm || undefined,
-  causal,
-  noPositions: positions === false,
-  heads: off.filter(([, part]) => typeof part === "number"),
-  sublayers: off.filter(([, part]) => typeof part === "string"),
-});
-
-// A forward pass; the same is computed once while a reader clicks.
-async function pass(used, { model: name, text, pixels }, edits) {
-  const key = JSON.stringify([name, pixels ?? text, edits]);
-  if (!passes.has(key)) {
-    passes.set(key, pixels ? used.look(Float32Array.from(pixels), edits) : await used.read(text, edits));
-    for (const old of [...passes.keys()].slice(0, -MOST_PASSES)) passes.delete(old);
-  }
-  return passes.get(key);
-}
 
 async function pictures({ page, state, site }) {
   const used = await model(state.model, site);
@@ -78,27 +20,26 @@ async function pictures({ page, state, site }) {
   const place = placeOf(state, used.encoder.config, trace.nTokens);
   const found = used.about.classifier ? namedClasses(used, trace) : [];
   const made = {};
+  let head = null;
   if (page === "heads" || page === "predict") {
     made.grid = gridPicture(used, trace, place, Uint8Array.from(site.colours));
-    made.head = { map: mapPicture, lines: linesPicture, text: textPicture }[state.view](
-      trace,
-      labels,
-      place,
-      site.colours,
-    );
+    head = await OF_HEAD[state.view]({ used, tokens, trace, labels, place, state, site });
+    made.head = head.picture;
   } else if (page === "pre_post") {
     made.pre = await curvesOf("twin-pre", state, site);
     made.post = await curvesOf("twin-post", state, site);
   } else made.model = await wholePicture(used, trace, tokens, place, state, found, run);
   const words = page === "predict" && used.about.mlm_head ? await hiddenWords(used, trace, tokens) : [];
+  const uses = isCut ? tokens.length : head?.cutTo;
   return {
     made,
     words,
     classes: found,
-    place,
-    labels,
+    said: head?.said ?? [],
+    terms: head?.terms ?? null,
+    other: head?.other ?? null,
     drawn: drawnOf(used, trace, labels, place),
-    note: isCut ? `This page uses ${tokens.length} tokens of this text, which has more.` : "",
+    note: uses ? `This page uses ${uses} tokens of a text, which has more.` : "",
   };
 }
 
@@ -136,7 +77,7 @@ async function wholePicture(used, trace, tokens, place, state, found, run) {
   const chosen = { ...place, query: place.query ?? 0, key: place.key ?? 0 };
   const { parts, arrays } = partsOf(used, trace, tokens, chosen, { ...state, classes: found });
   Object.assign(picture.header, {
-    part: state.part in parts ? state.part : "",
+    part: Object.hasOwn(parts, state.part) ? state.part : "",
     parts,
     partsOf: { query: chosen.query, key: chosen.key, source: null },
     options: [],
@@ -206,12 +147,6 @@ function placeOf({ layer, head, i, j, first }, { n_layers: nLayers, n_heads: nHe
   };
 }
 
-// Loads what remains of a model while the reader looks, so that any later sentence needs no network.
-async function loadRest({ words }) {
-  if (!words || words.tensor.data.length > WHOLE_TABLE) return;
-  for (let row = 0; row < words.tensor.shape[0]; row += words.block) await words.need([row]);
-}
-
 addEventListener("message", async ({ data: { id, ...request } }) => {
   try {
     const { made, ...rest } = await pictures(request);
@@ -222,9 +157,9 @@ addEventListener("message", async ({ data: { id, ...request } }) => {
       block: pack(header, arrays),
     }));
     postMessage({ id, ...rest, blocks }, { transfer: blocks.map(({ block }) => block.buffer) });
-    // What does not come now, the next text that needs it asks for again.
-    for (const one of await Promise.all(models.values())) await loadRest(one).catch(() => {});
-    if (loaded.length) postMessage({ loaded: loaded.splice(0) });
+    await loadRest();
+    const loaded = newFiles();
+    if (loaded.length) postMessage({ loaded });
   } catch (error) {
     postMessage({ id, error: /** @type {Error} */ (error).message });
   }

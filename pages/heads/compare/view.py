@@ -4,7 +4,7 @@ import streamlit as st
 
 from encoder import EncoderError
 from encoder.checkpoints import BUNDLED
-from encoder.views.options import SPECIAL_WORDS
+from encoder.views.options import COMPARED, SPECIAL_WORDS
 from pages.core.inputs import second_input
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import model_access, model_store
@@ -20,7 +20,7 @@ from pages.heads.compare.sides import (
     selected_steps,
     sides,
 )
-from pages.heads.params import MODELS, WHAT, SideB
+from pages.heads.params import MODELS, SideB
 from pages.state import controlled, state
 
 #: What is compared, in the title of the export.
@@ -85,7 +85,7 @@ def notes(both: comparison.Sides, params: SideB) -> None:
 
 def _controls(view: View) -> None:
     """All controls. Side A is the open input, model and head."""
-    what = {name: title.format(input=words_of(view.trace).input) for name, title in WHAT.items()}
+    what = {name: title.format(input=words_of(view.trace).input) for name, title in COMPARED.items()}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         state.segmented(SideB.what, "What to compare", what, label_visibility="collapsed", width="content")
         _side_b(view, state.read(SideB))

@@ -6,7 +6,7 @@ import { added } from "./linear.js";
 import { block, Products } from "./products.js";
 
 // The score of a key that a query does not attend to. It is finite, as in Python: a query without any key has a uniform row.
-const LOWEST = -3.4028234663852886e38;
+export const LOWEST = -3.4028234663852886e38;
 
 export class Encoder {
   // config: of a checkpoint of Encoderscope, one that `encoder/live/bounds.py` lets through; tensors: of `readWeights`;
