@@ -9,6 +9,7 @@ import { choicesOf } from "./choices.js";
 import { digitOf, digitOfBitmap } from "./digit.js";
 import { arrangeFrame, frameLine, framing, listenToHost, tellHost } from "./embedding.js";
 import { FiguresView } from "./figures_view.js";
+import { startHelpers } from "./helpers.js";
 import { pack } from "./pack.js";
 
 const site = JSON.parse(document.getElementById("site").textContent);
@@ -90,6 +91,7 @@ function ask() {
   if (!worker) {
     worker = new Worker(site.worker);
     worker.addEventListener("message", answered);
+    worker.addEventListener("error", failed);
   }
   isBusy = true;
   document.body.ariaBusy = "true";
@@ -115,8 +117,9 @@ function imageOf({ image }) {
 }
 
 function answered({ data }) {
-  const { id, progress, loaded } = data;
+  const { id, progress, loaded, helpers } = data;
   if (loaded) return void keep(loaded);
+  if (helpers) return startHelpers(helpers, site.helper);
   const status = document.getElementById("status");
   if (progress) {
     status.textContent = progress.share && progress.share < 1
@@ -130,6 +133,14 @@ function answered({ data }) {
   isWaiting = false;
   document.body.ariaBusy = String(isBusy);
   if (id === asked) show(data); // else the reader has asked for something newer
+}
+
+// The next request tries again.
+function failed(event) {
+  event.preventDefault();
+  worker.terminate();
+  worker = null;
+  answered({ data: { id: asked, error: "The engine of this page did not start. Reload the page." } });
 }
 
 function show({ error, blocks, words, classes, said, terms, other, pair, note, drawn }) {
