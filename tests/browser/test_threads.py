@@ -60,7 +60,10 @@ addEventListener("message", async ({ data: { texts, enough } }) => {
 """
 RUN = """(given) => import("/browser/helpers.js").then(({ startHelpers }) => new Promise((done, fail) => {
   const worker = new Worker("/run.js", { type: "module" });
-  worker.addEventListener("message", ({ data }) => data.helpers ? startHelpers(data.helpers, "/helper.js") : done(data));
+  worker.addEventListener("message", ({ data: { helpers, ...found } }) => {
+    if (helpers) startHelpers(helpers, "/helper.js");
+    else done(found);
+  });
   worker.addEventListener("error", ({ message }) => fail(new Error(message)));
   worker.postMessage(given);
 }))"""
