@@ -82,7 +82,7 @@ def write(
                 "colours": thumbnails_lut().ravel().tolist(),
                 **({"figures": figures, "other": OTHER_SENTENCE} if PLOTLY[0] in page.scripts else {}),
                 "worker": f"{up}{scripts['worker.js']}",
-                "helper": scripts["helper.js"],  # next to the worker, which starts it
+                "helper": f"{up}{scripts['helper.js']}",
                 **(more or {}),
             }
             text = _document(page, pages, about, up, scripts, first if not page.folder else None)

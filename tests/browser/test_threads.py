@@ -31,7 +31,7 @@ const bits = (array) => new Uint32Array(array.buffer, array.byteOffset, array.le
 addEventListener("message", async ({ data: { texts, enough } }) => {
   const bytes = async (name) => (await fetch(`/${name}.bin`)).arrayBuffer();
   const model = new Model(await bytes("model"), bytes);
-  const threads = await Threads.start("/helper.js", 2);
+  const threads = await Threads.start(2);
   if (!threads) return postMessage({ threads });
   threads.least = 0; // the model is small
   const found = { compared: 0, different: 0, own: 0, all: 0 };
@@ -58,12 +58,15 @@ addEventListener("message", async ({ data: { texts, enough } }) => {
   postMessage({ ...found, threads: threads.count, isOne, isFreed: both.every(({ end }, at) => end === before[at]) });
 });
 """
-RUN = """(given) => new Promise((done, fail) => {
+RUN = """(given) => import("/browser/helpers.js").then(({ startHelpers }) => new Promise((done, fail) => {
   const worker = new Worker("/run.js", { type: "module" });
-  worker.addEventListener("message", ({ data }) => done(data));
+  worker.addEventListener("message", ({ data: { helpers, ...found } }) => {
+    if (helpers) startHelpers(helpers, "/helper.js");
+    else done(found);
+  });
   worker.addEventListener("error", ({ message }) => fail(new Error(message)));
   worker.postMessage(given);
-})"""
+}))"""
 
 
 @pytest.fixture

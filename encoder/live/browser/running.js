@@ -21,7 +21,7 @@ async function file(address, onProgress) {
 let withHelpers = null; // for all models: they share its memory
 
 export function model(name, site) {
-  withHelpers ??= Threads.start(site.helper).then((threads) => threads && new Products(threads));
+  withHelpers ??= Threads.start().then((threads) => threads && new Products(threads));
   if (!models.has(name)) {
     const address = site.models[name].file;
     const block = (at) => file(address.replace(/\.bin$/, `/${at}.bin`));

@@ -8,6 +8,7 @@ import { choicesOf } from "./choices.js";
 import { digitOf, digitOfBitmap } from "./digit.js";
 import { arrangeFrame, frameLine, framing, listenToHost, tellHost } from "./embedding.js";
 import { FiguresView } from "./figures_view.js";
+import { startHelpers } from "./helpers.js";
 import { pack } from "./pack.js";
 import { readAddress, wholeNumber, written } from "./view_address.js";
 
@@ -92,6 +93,7 @@ function ask() {
   if (!worker) {
     worker = new Worker(site.worker);
     worker.addEventListener("message", answered);
+    worker.addEventListener("error", failed);
   }
   isBusy = true;
   document.body.ariaBusy = "true";
@@ -117,8 +119,9 @@ function imageOf({ image }) {
 }
 
 function answered({ data }) {
-  const { id, progress, loaded } = data;
+  const { id, progress, loaded, helpers } = data;
   if (loaded) return void keep(loaded);
+  if (helpers) return startHelpers(helpers, site.helper);
   const status = document.getElementById("status");
   if (progress) {
     status.textContent = progress.share && progress.share < 1
@@ -132,6 +135,14 @@ function answered({ data }) {
   isWaiting = false;
   document.body.ariaBusy = String(isBusy);
   if (id === asked) show(data); // else the reader has asked for something newer
+}
+
+// The next request tries again.
+function failed(event) {
+  event.preventDefault();
+  worker.terminate();
+  worker = null;
+  answered({ data: { id: asked, error: "The engine of this page did not start. Reload the page." } });
 }
 
 function show({ error, blocks, words, classes, said, terms, other, pair, note, drawn }) {

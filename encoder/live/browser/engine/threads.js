@@ -9,6 +9,7 @@ const MOST_PAGES = 2 ** 15; // 2 GB: a shared memory reserves the addresses of a
 const [MOST_CALLS, CALL] = [255, 9]; // numbers of a call: its function and up to eight arguments
 // Places in the control: the job and its calls that nobody has taken; the calls that are not made yet; the calls.
 const [TICKET, LEFT, CALLS] = [0, 1, 2];
+const STOPPED = -256; // a ticket without calls
 const LEAST_WORK = 2 ** 19; // multiplications; one thread makes fewer in the time that a helper takes to wake
 const SPINS = 2_000; // looks before a thread sleeps: to wake it takes longer than most gaps between two jobs
 const PATIENCE_MS = 2_000; // until helpers must have started
@@ -42,15 +43,14 @@ export class OneThread {
 
 // This thread and helpers. The thread hands out calls and takes part, so a helper that comes late costs nothing.
 export class Threads extends OneThread {
-  // Threads with helpers that run the script `helper.js` at an address; null where the browser or the headers of the
+  // Threads with helpers, which the page of this worker starts (`helpers.js`); null where the browser or the headers of the
   // page allow none.
-  /** @param {string} address @returns {Promise<Threads | null>} */
-  static async start(address, most = Math.min(navigator.hardwareConcurrency, MOST_THREADS)) {
-    if (!globalThis.crossOriginIsolated || !globalThis.Worker || !(most > 1)) return null;
+  /** @returns {Promise<Threads | null>} */
+  static async start(most = Math.min(navigator.hardwareConcurrency, MOST_THREADS)) {
+    if (!globalThis.crossOriginIsolated || !(most > 1)) return null;
     const threads = new Threads(MOST_PAGES);
     if (!threads.memory) return null;
-    const started = Array.from({ length: most - 1 }, () => threads.helper(address));
-    if ((await Promise.all(started)).every(Boolean)) return threads;
+    if (await threads.getHelpers(most - 1)) return threads;
     threads.stop();
     return null;
   }
@@ -60,31 +60,31 @@ export class Threads extends OneThread {
     this.control = new Int32Array(new SharedArrayBuffer(4 * (CALLS + MOST_CALLS * CALL)));
     this.job = 0;
     this.least = LEAST_WORK; // of a run that helpers take part in
-    /** @type {Worker[]} */
-    this.helpers = [];
   }
 
-  // Whether one more helper has started.
-  async helper(address) {
-    try {
-      const worker = new Worker(address);
-      this.helpers.push(worker);
-      const { memory, module, control } = this;
-      const isReady = await new Promise((done) => {
-        worker.addEventListener("message", () => done(true));
-        worker.addEventListener("error", (event) => (event.preventDefault(), done(false)));
+  // Whether so many helpers have started.
+  async getHelpers(count) {
+    const { memory, module, control } = this;
+    const channels = Array.from({ length: count }, () => new MessageChannel());
+    const ports = channels.map(({ port2 }) => port2);
+    postMessage({ helpers: ports }, { transfer: ports });
+    const haveStarted = channels.map(({ port1: own }) => {
+      own.postMessage({ memory, module, control });
+      return new Promise((done) => {
+        own.addEventListener("message", () => done(true));
+        own.start();
         setTimeout(done, PATIENCE_MS, false);
-        worker.postMessage({ memory, module, control });
       });
-      if (isReady) this.count += 1;
-      return isReady;
-    } catch {
-      return false; // the browser's workers have no workers
-    }
+    });
+    const started = (await Promise.all(haveStarted)).filter(Boolean).length;
+    this.count += started;
+    return started === count;
   }
 
+  // Sends the helpers away, also those that come later.
   stop() {
-    for (const worker of this.helpers) worker.terminate();
+    Atomics.store(this.control, TICKET, STOPPED);
+    Atomics.notify(this.control, TICKET);
   }
 
   /** @override */
@@ -107,12 +107,14 @@ export class Threads extends OneThread {
   }
 }
 
-// What a helper does until its page is closed.
-export function help({ memory, module, control }) {
+// What a helper does until its page is closed. port: of the thread that it helps.
+/** @param {MessagePort} port @param {{ memory: any, module: any, control: Int32Array }} shared */
+export function help(port, { memory, module, control }) {
   const functions = instance(module, memory);
-  postMessage("ready");
+  port.postMessage("ready");
   for (let spins = 0;; spins++) {
     const ticket = Atomics.load(control, TICKET);
+    if (ticket === STOPPED) return close();
     if (takeOne(control, functions)) spins = 0;
     else if (spins > SPINS) Atomics.wait(control, TICKET, ticket);
   }
