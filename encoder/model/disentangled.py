@@ -75,8 +75,10 @@ class PositionTerms:
 
         It is linear in q and k together, so it is its own derivative.
         """
-        first, *others = self.apart(q, k, positions, rows, heads).values() or [torch.zeros((), device=q.device)]
-        return first + others[0] if others else first
+        found = list(self.apart(q, k, positions, rows, heads).values())
+        if not found:  # a model may have vectors of distances and use none
+            return q.new_zeros(*q.shape[:-1], k.shape[-2])
+        return found[0] + found[1] if len(found) > 1 else found[0]
 
     def apart(self, q: Tensor, k: Tensor, positions: Tensor, rows: slice, heads: slice) -> dict[str, Tensor]:
         """The terms by name, [..., h, Ti, T] each: "content to position" and "position to content"."""

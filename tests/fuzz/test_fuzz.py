@@ -41,8 +41,8 @@ def test_mutated_checkpoints(part: int, originals: dict[str, Path]):
 def test_mutated_configs_of_every_family(tmp_path: Path):
     os.environ["HF_HUB_OFFLINE"] = "1"
     families = checkpoints.write_families(tmp_path)
-    # A scale of 0 under a causal mask, and one below 0; a token that is the padding of M2M100.
-    found = (3_000_318, 3_700_113, 3_300_150)
+    # A scale of 0 under a causal mask, and one below 0; a token that is the padding of M2M100; DeBERTa without terms.
+    found = (3_000_318, 3_700_113, 3_300_150, 3_800_464)
     assert {"refused", "loaded"} == {
         checkpoints.case(families, seed, config_only=True) for seed in (*range(80), *found)
     }
