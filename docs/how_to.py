@@ -1,5 +1,6 @@
 """What people want to do in the app, and where: a page of `make docs`, from the entries of the search (Ctrl K)."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,10 @@ INDEXED = {
 }
 
 
+#: A command line in a sentence, whose hyphens stay as they are.
+COMMAND = re.compile(r"encoderscope(?: --?[\w-]+ [\w.]+)+")
+
+
 def where(entry: dict[str, Any], titles: dict[str, str]) -> str:
     """The page and the control of an entry, in words."""
     page = titles.get(entry.get("page", ""), "")
@@ -53,5 +58,6 @@ def text() -> str:
     for entry in entries:
         own = ", ".join(f"!{word}" for word in INDEXED.get(entry["title"], "").split())
         index = f"\n```{{index}} {own}\n```\n" if own else ""
-        lines += ["", f"## {entry['title']}", index, f"**{where(entry, titles)}** {entry['asks']}"]
+        asks = COMMAND.sub(r"`\g<0>`", entry["asks"])
+        lines += ["", f"## {entry['title']}", index, f"**{where(entry, titles)}** {asks}"]
     return "\n".join(lines) + "\n"
