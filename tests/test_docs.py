@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import yaml
 
 import encoder
 from benchmarks.serving import rooms
-from docs import api, corpus, how_to, pictures, placeholders
+from docs import api, corpus, how_to, pictures, placeholders, sought
 from tests.conftest import ROOT
 
 
@@ -227,3 +228,9 @@ def test_the_documentation_builds_without_a_warning(tmp_path: Path):
         page = pages[f"generated/api/{module}.html"]
         assert [name for name in named if f'id="{path}.{name}"' not in page] == []
     assert 'id="encoder.Trace.attention"' in pages["generated/api/encoder.html"]
+    index = json.loads(re.search(r"\{.*\}", (tmp_path / "searchindex.js").read_text("utf-8"), re.DOTALL)[0])  # type: ignore[index]
+    found = {word: {index["docnames"][place[0]] for place in places} for word, places in index["indexentries"].items()}
+    for (document, _), words in sought.SOUGHT.items():
+        assert [word for word in words.split(", ") if not {document, f"generated/{document}"} & found[word]] == []
+    for words in how_to.INDEXED.values():
+        assert [word for word in words.split() if "generated/how_to" not in found[word]] == []
