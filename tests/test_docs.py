@@ -30,6 +30,7 @@ def test_a_word_of_a_newcomer_opens_one_entry_whose_control_is_named() -> None:
     entries = yaml.safe_load(how_to.ENTRIES.read_text(encoding="utf-8"))
     assert {one["control"] for one in entries if "control" in one} == set(how_to.CONTROLS)
     text = how_to.text()
+    assert "**.**" not in text  # each entry has a page or a control
     for title, words in how_to.INDEXED.items():
         [said] = [f"{one['title']} {one['asks']}".lower() for one in entries if one["title"] == title]
         assert [word for word in words.split() if not re.search(rf"\b{word}", said)] == []

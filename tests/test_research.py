@@ -16,6 +16,7 @@ from docs.gallery import last_value
 from docs.notebooks import file_name, findings, main, notebook, questions, setup
 from encoder.inputs import digits, spoken_digits
 from encoder.inputs.sound_files import wav_bytes
+from encoder.measure.head_definitions import BY_NAME, own
 from tests.conftest import ROOT
 from tests.findings import of_the_run, quoted
 
@@ -96,4 +97,6 @@ def test_the_examples_of_the_document_run(name: str, tmp_path: Path, monkeypatch
     assert blocks(name)
     for block in blocks(name):
         exec(block, found)
+    for one in own():  # which an example registered: other tests must not meet it
+        del BY_NAME[one.name]
     assert "encoder" in found
