@@ -16,7 +16,21 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 import encoder  # noqa: E402
-from docs import api, commands, families, faults, gallery, keys, licences, limits, pictures, questions, references  # noqa: E402
+from docs import (  # noqa: E402
+    api,
+    commands,
+    families,
+    faults,
+    gallery,
+    how_to,
+    keys,
+    licences,
+    limits,
+    pictures,
+    questions,
+    references,
+    sought,
+)
 
 project, author, copyright = "Encoderscope", "The Encoderscope authors", "The Encoderscope authors"
 version = release = encoder.__version__
@@ -66,7 +80,7 @@ def read(app: Any, name: str, source: list[str]) -> None:
     text = re.sub(
         r"<picture>.*?</picture>", "![All heads, and one of them](docs/heads-light.png)", source[0], flags=re.S
     )
-    source[0] = LINK.sub(link, HERE_AT_HOME.sub("", text))
+    source[0] = sought.with_words(Path(name).name, LINK.sub(link, HERE_AT_HOME.sub("", text)))
 
 
 def setup(app: Any) -> None:
@@ -75,7 +89,8 @@ def setup(app: Any) -> None:
     made = {name: file.read_text(encoding="utf-8") for name, file in TEXTS.items()}
     made |= api.texts() | {"pages": pictures.text("../pages"), "licences": licences.text(), "families": families.text()}
     made |= {"faults": faults.text(), "keys": keys.text(), "limits": limits.text(), "commands": commands.text()}
-    made |= {"questions": questions.text(), "references": references.text()}
+    made |= {"questions": questions.text(), "references": references.text(), "how_to": how_to.text()}
+    made["readme"] = made["readme"].replace("# Encoderscope\n", "# Install and begin\n", 1)  # the index has that name
     made["glossary"] = re.sub(
         "^Source: .*$", lambda found: references.linked(found[0]), made["glossary"], flags=re.MULTILINE
     )

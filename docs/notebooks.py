@@ -1,7 +1,7 @@
 """docs/research.md as notebooks: `python -m docs.notebooks FOLDER` writes one for each of its questions.
 
-A notebook has the imports and models that all questions share, the question with its paper, its lines, and the picture
-that they end with once they are run. `tests/test_research.py` runs the same cells.
+A notebook has the imports and models that all questions share, the question with its paper, its lines, the picture that
+they end with once they are run, and what they found here. `tests/test_research.py` runs the same cells.
 """
 
 import hashlib
@@ -22,6 +22,12 @@ def questions() -> dict[str, tuple[str, str]]:
     return {question: (paragraph, lines) for paragraph, question, lines in found}
 
 
+def findings() -> dict[str, tuple[str, str]]:
+    """The question -> what its lines found here, and for what this holds."""
+    found = re.findall(r"```\n\n\*\*Found:\*\* ([^\n]+)\n\n\*\*Holds for:\*\* ([^\n]+)", _text())
+    return dict(zip(questions(), found, strict=True))
+
+
 def setup() -> str:
     """The lines that come before every question's."""
     return next(lines for is_setup, lines in BLOCK.findall(_text()) if is_setup)
@@ -35,7 +41,9 @@ def file_name(question: str) -> str:
 def notebook(question: str) -> dict[str, Any]:
     """The notebook of one question, nbformat 4."""
     paragraph, lines = questions()[question]
-    cells = [_cell("markdown", paragraph), _cell("code", setup()), _cell("code", lines)]
+    found, limit = findings()[question]
+    said = f"**Found:** {found}\n\n**Holds for:** {limit}"
+    cells = [_cell("markdown", paragraph), _cell("code", setup()), _cell("code", lines), _cell("markdown", said)]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells}
 

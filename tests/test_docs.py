@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -10,10 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 import encoder
 from benchmarks.serving import rooms
-from docs import api, corpus, pictures, placeholders
+from docs import api, corpus, how_to, pictures, placeholders, sought
 from tests.conftest import ROOT
 
 
@@ -22,6 +24,17 @@ def test_every_page_is_listed_with_a_picture() -> None:
     assert listed == [("../pages", name) for name in rooms()]
     assert list(pictures.TRY) == list(rooms())
     assert {file.stem for file in pictures.PICTURES.glob("*.webp")} == set(rooms())
+
+
+def test_a_word_of_a_newcomer_opens_one_entry_whose_control_is_named() -> None:
+    entries = yaml.safe_load(how_to.ENTRIES.read_text(encoding="utf-8"))
+    assert {one["control"] for one in entries if "control" in one} == set(how_to.CONTROLS)
+    text = how_to.text()
+    assert "**.**" not in text  # each entry has a page or a control
+    for title, words in how_to.INDEXED.items():
+        [said] = [f"{one['title']} {one['asks']}".lower() for one in entries if one["title"] == title]
+        assert [word for word in words.split() if not re.search(rf"\b{word}", said)] == []
+        assert f"## {title}\n\n```{{index}} !{words.split()[0]}" in text
 
 
 def test_the_figures_of_the_atlases_are_those_of_the_document() -> None:
@@ -216,3 +229,9 @@ def test_the_documentation_builds_without_a_warning(tmp_path: Path):
         page = pages[f"generated/api/{module}.html"]
         assert [name for name in named if f'id="{path}.{name}"' not in page] == []
     assert 'id="encoder.Trace.attention"' in pages["generated/api/encoder.html"]
+    index = json.loads(re.search(r"\{.*\}", (tmp_path / "searchindex.js").read_text("utf-8"), re.DOTALL)[0])  # type: ignore[index]
+    found = {word: {index["docnames"][place[0]] for place in places} for word, places in index["indexentries"].items()}
+    for (document, _), words in sought.SOUGHT.items():
+        assert [word for word in words.split(", ") if not {document, f"generated/{document}"} & found[word]] == []
+    for words in how_to.INDEXED.values():
+        assert [word for word in words.split() if "generated/how_to" not in found[word]] == []

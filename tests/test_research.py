@@ -13,10 +13,12 @@ from PIL import Image
 
 from docs import gallery
 from docs.gallery import last_value
-from docs.notebooks import file_name, main, notebook, questions, setup
+from docs.notebooks import file_name, findings, main, notebook, questions, setup
 from encoder.inputs import digits, spoken_digits
 from encoder.inputs.sound_files import wav_bytes
+from encoder.measure.head_definitions import BY_NAME, own
 from tests.conftest import ROOT
+from tests.findings import of_the_run, quoted
 
 DOCUMENT = ROOT / "docs/research.md"
 #: Question -> the cells of its notebook.
@@ -46,16 +48,28 @@ def test_each_task_has_its_picture():
     assert re.findall(r"!\[(.+?)\]\(research/", text) == list(TASKS)
 
 
-@pytest.mark.sample(3, "another task, which opens a model")
-@pytest.mark.parametrize("question", TASKS)
-def test_a_task_takes_five_lines_and_shows_a_picture(question: str, names: dict[str, Any]):
-    said, before, lines = TASKS[question]
+#: The fast tier leaves out the question that takes longest.
+LONGEST = "Why are two sentences alike?"
+SLOW = pytest.mark.slow("integrates over many steps")
+
+
+@pytest.mark.parametrize("question", [pytest.param(one, marks=SLOW if one == LONGEST else ()) for one in TASKS])
+def test_a_task_takes_five_lines_shows_a_picture_and_finds_what_is_said(question: str, names: dict[str, Any]):
+    said, before, lines, _ = TASKS[question]
     assert question in said
     assert before == setup().strip()
     assert len(lines.splitlines()) <= 5
-    shown = last_value(lines, dict(names))
+    made = dict(names)
+    shown = last_value(lines, made)
     drawn = getattr(shown, "data", None)
     assert drawn or "<iframe" in shown._repr_html_(), question
+    assert quoted(" ".join(findings()[question])) == of_the_run(file_name(question), made | {"shown": shown})
+
+
+def test_a_wrong_number_head_or_token_is_found():
+    assert quoted("L0 H2 gives −0.47 to “cat” in layer 1 ([2](x-3.md)).") == [(0, 2), -0.4749, "cat", 1, 2]
+    assert quoted("0.47") != [0.48]
+    assert quoted("12 texts") != [13]
 
 
 def test_notebooks_are_written(tmp_path: Path):
@@ -63,8 +77,9 @@ def test_notebooks_are_written(tmp_path: Path):
     files = sorted((tmp_path / "notebooks").glob("*.ipynb"))
     assert len(files) == 20
     content = json.loads(files[0].read_text(encoding="utf-8"))
-    assert (content["nbformat"], [cell["cell_type"] for cell in content["cells"]]) == (4, ["markdown", "code", "code"])
-    assert len({cell["id"] for cell in content["cells"]}) == 3
+    kinds = [cell["cell_type"] for cell in content["cells"]]
+    assert (content["nbformat"], kinds) == (4, ["markdown", "code", "code", "markdown"])
+    assert len({cell["id"] for cell in content["cells"]}) == 4
 
 
 def blocks(name: str) -> list[str]:
@@ -82,4 +97,6 @@ def test_the_examples_of_the_document_run(name: str, tmp_path: Path, monkeypatch
     assert blocks(name)
     for block in blocks(name):
         exec(block, found)
+    for one in own():  # which an example registered: other tests must not meet it
+        del BY_NAME[one.name]
     assert "encoder" in found
