@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -14,9 +15,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from encoder.figures.numbers import three_digits
+from pages.base.access import limits
 from pages.state import kept
 from pages.teaching.desk import desk, strip
-from pages.teaching.lessons import codes
+from pages.teaching.lessons import codes, library
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import read_question
 from pages.teaching.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
@@ -247,6 +249,26 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     asked = school.room(code).question
     assert asked
     assert read_question(asked.definition).ask in words(teacher.app), "the run that asks shows the question"
+
+
+def test_a_lesson_goes_on_in_a_room_that_holds_no_more_questions(
+    school: School, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teacher, code = school.teacher()
+    teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin")
+    steps = library.find("03-one-weight-by-hand")
+    assert steps
+    monkeypatch.setattr(limits, "QUESTIONS", dataclasses.replace(limits.QUESTIONS, usual=1))
+    shown = []
+    for number in range(6):
+        teacher.click(f"desk:next:{number}")
+        now = school.room(code)
+        shown.append((now.view.get("lesson_step", "1"), now.question is not None))
+        said = [one.value for one in teacher.app.warning if "Open a new room" in one.value]
+        asks = steps.step(number + 1).question is not None
+        assert bool(said) == (asks and now.question is None), "what is left out is said"
+    assert [step for step, _ in shown] == ["1", "2", "3", "4", "5", "6"], "each press turns the step"
+    assert sum(asks for _, asks in shown) == 1, "the room held one"
 
 
 def test_answers_without_a_server_and_late_ones_reach_the_teachers_table(school: School) -> None:
