@@ -210,6 +210,24 @@ def test_two_tabs_of_a_teacher_agree(school: School) -> None:
     assert school.room(code).version == version, "they do not publish in turn"
 
 
+def test_the_controls_of_two_desks_agree_and_an_older_one_undoes_nothing(school: School) -> None:
+    first, code = school.teacher()
+    second = Person(school, "classroom", room=code, seat={"code": code, "key": first.line["key"]})
+
+    def shown(desk: Person) -> tuple[bool, set[str]]:
+        return desk.app.toggle[0].value, {*desk.app.multiselect[0].value}
+
+    first.run(lambda: first.app.toggle[0].set_value(True).run())
+    first.run(lambda: first.app.multiselect[0].set_value(["model", "text"]).run())
+    key = first.app.multiselect[0].key
+    second.put("selectbox", "desk:lesson:", "09-cost").click("desk:begin")  # before it hears of the news
+    assert shown(first.run()) == shown(second.news()) == (True, {"text", "model"})
+    assert first.app.multiselect[0].key == key, "its list stays open"
+    second.run(lambda: second.app.multiselect[0].set_value([]).run())
+    assert shown(first.news()) == (True, set())
+    assert school.room(code).hidden == ()
+
+
 def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     teacher, code = school.teacher(named=True)
     ada, eve = (school.student(code, name) for name in ("Ada", "=EVE()"))
@@ -814,7 +832,7 @@ def test_a_wall_shows_code_question_bars_and_the_row_and_answers_nothing(school:
     assert "1 of 1 answered" in wall.news().html()
     one_bar = "<span>animal</span><b>1</b><i style='width:100%'>"
     assert one_bar not in wall.html(), "a vote is not drawn to what others chose"
-    teacher.run().run(lambda: teacher.app.toggle(key=f"desk:bars:{school.room(code).version}").set_value(True).run())
+    teacher.run().run(lambda: teacher.app.toggle(key="desk:bars:0").set_value(True).run())
     assert one_bar in wall.news().html()
     assert "<tr data-right" not in wall.html()
     teacher.run().click("room:reveal")
