@@ -881,6 +881,14 @@ def test_the_class_is_on_the_wall_next_to_what_is_right(school: School) -> None:
     for person in (wall.news(), teacher):
         assert f"keys</th>{both}" in person.html(), "the class's mean row next to the model's"
 
+    first = put(school, code, {"kind": "draw", "ask": "Again.", "query": 2}, *one_token)
+    put(school, code, {"kind": "draw", "ask": "Again.", "query": 2}, one_token[0], again=first)
+    assert f"keys</th><td>{three_digits(2 / 3)}</td><td>1</td>" in teacher.run().html(), "both votes"
+    teacher.click("room:reveal")
+    both = f"<td>{three_digits(row[2])}</td><td>{three_digits(2 / 3)}</td><td>1</td>"
+    for person in (wall.news(), teacher):
+        assert f"keys</th>{both}" in person.html(), "below the model's row"
+
     order = {
         "kind": "order",
         "ask": "Order.",
