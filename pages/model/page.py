@@ -103,7 +103,7 @@ def answer(view: View, trace: Trace) -> None:
         if (of_decoder := decoder.of(trace)) is not None:
             st.markdown(decoder.answer(view, of_decoder), width="content")
         elif view.i is None:
-            gestures.caption(f"{gestures.CLICK} a token to see what it attends to.")
+            gestures.caption(gestures.invitation(f"{gestures.CLICK} a token to see what it attends to."))
         else:
             picture.two_meanings(view, view.i)
             st.markdown(picture.answer(view, view.i), width="content")
