@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from encoder.figures.numbers import three_digits
 from pages.base.access import limits
+from pages.model import switches
 from pages.state import kept
 from pages.teaching.desk import desk, strip
 from pages.teaching.lessons import codes, library
@@ -174,6 +175,21 @@ def test_a_student_follows_leaves_and_is_called_back(school: School) -> None:
     teacher.press("unfreeze").press("no-spotlight")
     assert not school.room(code).frozen
     assert not school.room(code).spotlight
+
+
+def test_a_class_waits_for_no_effect_of_every_head(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = []
+    worth = switches.worth
+    monkeypatch.setattr(switches, "worth", lambda view: measured.append(school.now) or worth(view))
+    teacher, code = school.teacher()
+    student, wall = school.student(code), Person(school, "classroom", room=code, wall="1")
+    teacher.put("selectbox", "desk:lesson:", "06-feed-forward-and-residual-stream").click("desk:begin")
+    for person in (student.news(), wall.news()):
+        assert "the second half of a layer" in words(person.app) + person.html()
+    assert not measured, "the picture comes first"
+    student.press("around")
+    assert {*measured} == {student}
+    assert any("Without this head" in caption.value for caption in student.app.caption)
 
 
 def test_what_is_told_to_a_room_stays_within_it(school: School) -> None:

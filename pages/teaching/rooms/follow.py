@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.base.work.page_slots import Slots
+from pages.base.work.page_slots import Slots, draw_for_class
 from pages.state import former, links, not_chosen, state
 from pages.teaching.params import LessonParams, RoomParams
 from pages.teaching.rooms import session
@@ -89,6 +89,7 @@ def before(page: str) -> None:
     """Read the room; a follower takes the teacher's view. page: the open one."""
     own = session.read()
     now = session.room()
+    draw_for_class(session.is_follower())
     if own is None or now is None or not state.has_begun():
         return
     if not now.view or (own.teaches and page == DESK):
