@@ -170,7 +170,10 @@ function positionInFull({ position, stream }, inputs, notes) {
   return [
     say("The encoding of “cat”, position 1:"),
     rule(lined(...steps)),
-    say(`The notes give ${notes[1].join(", ")}. Select “from the notes” above to use their encoding.`),
+    say(
+      `This example is from teaching notes, which give ${notes[1].join(", ")} here. ` +
+        "Select “from the notes” above to use their encoding.",
+    ),
   ];
 }
 

@@ -126,7 +126,7 @@ export function outputWords({ header, token }) {
 /** @param {ModelView} view */
 export function nextTokens({ header, token }) {
   const found = token === null ? [] : header.next[token] ?? [];
-  const title = found.length ? `Next after “${header.labels[token]}”:` : "Click a token of the output.";
+  const title = found.length ? `Next after “${header.labels[token]}”:` : "Select a token of the output.";
   const items = found.map(([label, share]) =>
     make(
       "li",

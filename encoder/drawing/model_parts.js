@@ -126,7 +126,8 @@ function strips(view, found) {
     make(
       "em",
       {},
-      found.component === null ? "" : `Numbers: component ${found.component}. Click a strip to choose. `,
+      found.component === null ? "" : `Numbers: component ${found.component}. `,
+      found.component === null ? "" : make("span", { class: "enc-invites" }, "Select a strip to choose another. "),
       ...signColours(),
       " stronger: larger.",
     ),

@@ -205,7 +205,7 @@ def show_layers(view: View) -> dict[str, go.Figure]:
         on_event=on_click(point=lambda event: state.put(ViewParams.layer, event["point"])),
     )
     references.markdown(_about_layers(opening, word, plain(name), part))
-    gestures.caption(f"{gestures.CLICK} a point to select its layer.")
+    gestures.caption(gestures.invitation(f"{gestures.CLICK} a point to select its layer."))
     return {"Layer by layer": figure}
 
 

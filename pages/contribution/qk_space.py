@@ -11,7 +11,7 @@ from pages.components import PlotEvent, on_click, plot
 from pages.core.frame import input_row
 from pages.core.view import View, ViewParams, selection, token_rows
 from pages.core.widgets import Export, answer, place, title
-from pages.core.words import about, token_names
+from pages.core.words import about, gestures, token_names
 from pages.state import state
 
 
@@ -106,4 +106,4 @@ def _about(view: View, space: QKSpace) -> str:
     elif config.position == "rotary":
         text += " Queries and keys are shown after their rotation, as the scores use them."
     text += " Each line leads from a query to the key with its largest weight. The plane keeps part of the variance."
-    return text + " Select a point to select its token; its label names it."
+    return f"{text} {gestures.invitation('Select a point to select its token; its label names it.')}"

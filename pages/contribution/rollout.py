@@ -13,7 +13,7 @@ from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
 from pages.core.view import MapParams, View, map_window, selection, token_rows
 from pages.core.widgets import Export, adjust, answer, title
-from pages.core.words import about, formulas, token_names
+from pages.core.words import about, formulas, gestures, token_names
 from pages.state import state
 
 #: Tokens that are named next to the one of a row.
@@ -88,7 +88,8 @@ def _one_row(view: View) -> None:
     query = _query(view)
     st.info(
         f"This {words_of(view.trace).text} is {view.trace.n_tokens:,} tokens; whole maps are made up to "
-        f"{measure.LONGEST_WHOLE:,}. Shown: the row of one token. Select another token on the page Heads.",
+        f"{measure.LONGEST_WHOLE:,}. Shown: the row of one token. "
+        f"{gestures.invitation('Select another token on the page Heads.')}",
         icon=":material/content_cut:",
     )
     with st.spinner(f"Following token {query} through {view.layer + 1} layers …", show_time=True):
@@ -108,4 +109,5 @@ def _row(view: View, query: int, row) -> None:
     if others:
         named = ", ".join(f"{token_names.bold(labels, place)} {share:.1%}" for place, share in others)
         text += f"; largest of the others: {named}"
-    st.markdown(f"{text}." if view.i is not None else f"{text}. Select a row for another token.")
+    other = "" if view.i is not None else gestures.invitation(" Select a row for another token.")
+    st.markdown(f"{text}.{other}")

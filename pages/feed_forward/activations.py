@@ -16,7 +16,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view import View, ViewParams, token_rows
 from pages.core.view.place import PlaceParams
 from pages.core.widgets import answer
-from pages.core.words import token_names
+from pages.core.words import gestures, token_names
 from pages.feed_forward.params import MOST_ACTIVE, NEURONS, Params
 from pages.state import state
 
@@ -142,14 +142,14 @@ def _answer(selected: Selected) -> None:
     at = token_names.bold(labels, selected.token)
     share = f"{selected.layer.active_by_token[selected.token]:.0%} of {len(values):,} neurons"
     active = f"Active ({above(selected)}): {share}."
+    hint = gestures.invitation("Select a cell for another neuron or token.")
     if state.get(PlaceParams.neuron) is None:
-        hint = "Select a cell for another neuron or token."
         answer.draw(f"{at} activates most: {strongest}. {active}", hint, clear=_clear if selected.chosen else None)
         return
     answer.draw(
         f"Neuron **{selected.neuron}** at {at}: activation **{three_digits(selected.activation)}** "
         f"({answer.ordinal(rank)} of {len(values):,}).",
-        f"Largest at this token: {strongest}. {active} Select a cell for another neuron or token.",
+        f"Largest at this token: {strongest}. {active} {hint}",
         clear=_clear,
     )
 

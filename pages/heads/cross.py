@@ -22,7 +22,7 @@ from pages.core.frame.frame import heading
 from pages.core.view import View, selection
 from pages.core.view.output import BEAMS, Output, decoded, target_text, written
 from pages.core.widgets import Export, answer, title
-from pages.core.words import about, errors_said, number, opening, plain, token_names
+from pages.core.words import about, errors_said, gestures, number, opening, plain, token_names
 from pages.heads import sound
 from pages.state import links, state
 
@@ -76,7 +76,8 @@ def _maps(view: View, trace: Trace, target: DecoderTrace) -> Export:
                 on_event=on_click(cell=lambda i, _: state.put(Output.step, i), row=lambda i: state.put(Output.step, i)),
             )
         with right:
-            st.markdown(f"**Every head**, for {plain(labels[step])}. Select a row to open its head.")
+            how = gestures.invitation("Select a row to open its head.")
+            st.markdown(f"**Every head**, for {plain(labels[step])}. {how}")
             heads = [f"L{one // n_heads} H{one % n_heads}" for one in range(maps.shape[0] * n_heads)]
             plot(
                 figures.attention_heatmap(

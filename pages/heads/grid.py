@@ -101,7 +101,7 @@ def _caption(view: View, options: Options, kept: np.ndarray, order: list[Head] |
     if state.get(Params.view) == "beside" and view.trace.n_tokens > EVERY_HEAD:
         yield f"Every head is compared up to {EVERY_HEAD:,} tokens."
     opens = "compare it with this one" if _chooses_b() else "open it"
-    yield f"{gestures.CLICK} a head to {opens}; {gestures.SHIFT_CLICK} or press P to pin it."
+    yield gestures.invitation(f"{gestures.CLICK} a head to {opens}; {gestures.SHIFT_CLICK} or press P to pin it.")
 
 
 def _second_sentence(view: View, options: Options) -> float | None:

@@ -84,12 +84,15 @@ def head_figure(head: Map, window: ZoomWindow | None, scale: float | None = None
         caption = (
             f"Rows: tokens {queries.start:,} to {queries.stop - 1:,}. Columns: tokens {keys.start:,} to "
             f"{keys.stop - 1:,}. Each cell is one weight; a row's sum also counts hidden keys. "
-            f"{gestures.DOUBLE_CLICK} to see the whole map. {' '.join(head.options.map_sentences())}"
+            f"{gestures.invitation(f'{gestures.DOUBLE_CLICK} to see the whole map.')} "
+            f"{' '.join(head.options.map_sentences())}"
         )
     else:
         caption = (
             f"{n_tokens:,} tokens: each cell shows the largest weight among {block} × {block} token pairs. "
-            f"{gestures.either('Drag', 'Choose the magnifier, then drag')} over a part to zoom in."
+            + gestures.invitation(
+                f"{gestures.either('Drag', 'Choose the magnifier, then drag')} over a part to zoom in."
+            )
         )
     return figure, caption + _range(figure, head)
 

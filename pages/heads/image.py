@@ -11,7 +11,7 @@ from encoder.measure import patches
 from pages.core.view import View, selection
 from pages.core.widgets import Export, answer, class_head, over_image, place, title
 from pages.core.widgets.occlusion import controls
-from pages.core.words import errors_said, token_names
+from pages.core.words import errors_said, gestures, token_names
 from pages.heads.params import OVERLAYS, Params
 from pages.state import state
 
@@ -43,7 +43,7 @@ def _draw_weights(view: View, overlay: str) -> str:
     labels, grid, token = view.trace.labels, patches.grid(view.trace), over_image.token(view)
     beside = token_names.some(grid.before) if grid.before else "all tokens around the page"
     on_special = three_digits(float(row.sum() - over.sum()))
-    hint = "Select a patch to read its row." if view.i is None else ""
+    hint = gestures.invitation("Select a patch to read its row.") if view.i is None else ""
     with answer.area():
         answer.draw(
             f"{token_names.bold(labels, token)} {VERBS[overlay]} {answer.largest(row, labels)}.",

@@ -38,9 +38,11 @@ def draw_lines(view: View, head: Map) -> Lines | None:
     )
     lines(drawn.picture(EXACT_BYTES), key="lines", on_event=lambda event: _on_event(event, head))
     caption = [
-        "Each line runs from a query token (left) to a key token (right); a stronger line is a larger weight. "
-        f"{gestures.either('Point at a token to see only its lines. Click', 'Tap a token')} to select it, "
-        f"{gestures.SHIFT_CLICK} to select several: their weights are summed.",
+        "Each line runs from a query token (left) to a key token (right); a stronger line is a larger weight.",
+        gestures.invitation(
+            f"{gestures.either('Point at a token to see only its lines. Click', 'Tap a token')} to select it, "
+            f"{gestures.SHIFT_CLICK} to select several: their weights are summed."
+        ),
         *head.options.sentences(),
     ]
     gestures.caption(" ".join(caption))

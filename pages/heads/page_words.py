@@ -13,7 +13,7 @@ from pages.components import PlotEvent, on_click, plot
 from pages.components.button import button
 from pages.core.view import View, selection
 from pages.core.widgets import Export, answer, title
-from pages.core.words import token_names
+from pages.core.words import gestures, token_names
 from pages.heads.params import Params
 from pages.state import state
 
@@ -74,7 +74,8 @@ def _answer(view: View, words: PageWords, weights: np.ndarray, direction: str) -
     on_special = words.to_special(view.trace.attention(view.layer, view.head), view.i)
     rest = f" On tokens without a place: {three_digits(on_special)}."
     if view.i is None:
-        answer.draw(f"On average, words attend most to {largest}.", f"Select a word to read its own attention.{rest}")
+        how = gestures.invitation("Select a word to read its own attention.")
+        answer.draw(f"On average, words attend most to {largest}.", f"{how}{rest}")
         return
     word = int(words.of_token[view.i])
     name = token_names.bold(view.trace.labels, view.i) if word < 0 else token_names.bold(words.words, word)

@@ -15,6 +15,7 @@ from encoder.measure import sounds
 from pages.components import PlotEvent, on_click, plot
 from pages.core.view import View, ViewParams, selection
 from pages.core.widgets import Export, answer, class_head, title
+from pages.core.words import gestures
 from pages.state import Head, state
 
 #: The bars in the figure of `sound_picture`.
@@ -93,7 +94,8 @@ def draw_answer(found: Heard) -> None:
     special = "" if found.over.bands is None else f" Special tokens: {found.over.special:.3f}."
     answer.draw(
         f":blue[**{found.name}**] attends most to {named}.{special}",
-        "Click a time in the picture to choose another part." + ("" if found.chosen else " This part is the default."),
+        gestures.invitation("Click a time in the picture to choose another part.")
+        + ("" if found.chosen else " This part is the default."),
         clear=selection.clear if found.chosen else None,
     )
 
@@ -172,7 +174,8 @@ def draw_bands(view: View, found: Heard) -> None:
         height=260,
         on_event=on_click(cell=lambda band, column: found.choose(column, band), clear=selection.clear),
     )
-    st.caption("Each cell is a patch, low frequencies below. Click a patch to make it the query.")
+    how = gestures.invitation(f"{gestures.CLICK} a patch to make it the query.")
+    gestures.caption(f"Each cell is a patch, low frequencies below. {how}")
 
 
 def draw_heads(view: View, found: Heard, weights: np.ndarray, place: Head) -> None:
@@ -185,7 +188,8 @@ def draw_heads(view: View, found: Heard, weights: np.ndarray, place: Head) -> No
         height=min(520, 90 + 18 * weights.shape[0] * n_heads),
         on_event=on_click(row=lambda row: selection.open_head(*divmod(row, n_heads))),
     )
-    st.caption(f"Each row is a head: the weights with which {found.name} attends to each time. Click a row to open it.")
+    how = gestures.invitation(f"{gestures.CLICK} a row to open it.")
+    gestures.caption(f"Each row is a head: the weights with which {found.name} attends to each time. {how}")
 
 
 def _over_time(view: View, found: Heard) -> np.ndarray:

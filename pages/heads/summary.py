@@ -37,11 +37,14 @@ def draw_answer(view: View, head: Map) -> None:
             second = f"Largest in this row: {largest}." if len(head.queries) == 1 else f"Largest sums: {largest}."
         else:
             first = f"{queries} {verb} most to {largest}."
-            second = first_view.sentence(view) or "Select a cell of this row to read its weight."
+            second = first_view.sentence(view) or answer.HINT_IN_ROW
     elif head.keys:
         keys = names(shown.key_labels, head.keys, shown.places[1])
         largest = answer.largest(shown.to_columns(head.keys), shown.query_labels, shown.places[0])
-        first, second = f"{keys} receives most from {largest}.", "Select a cell of this column to read its weight."
+        first, second = (
+            f"{keys} receives most from {largest}.",
+            answer.HINT_IN_COLUMN,
+        )
     else:
         for row, column, weight in shown.strongest(1):
             query = names(shown.query_labels, [row], shown.places[0])

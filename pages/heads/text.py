@@ -35,11 +35,11 @@ def draw_text(view: View, head: Map) -> Text:
 def _meaning(found: Shades) -> str:
     """What a shade means."""
     if not found.selected:
-        return (
-            "Shade: the mean weight that a token receives from all tokens. "
+        how = (
             f"{gestures.either('Point at a token to see its own attention. Click', 'Tap a token')} to select it, "
             f"{gestures.SHIFT_CLICK} to select several."
         )
+        return f"Shade: the mean weight that a token receives from all tokens. {gestures.invitation(how)}"
     preposition = "from" if found.direction == "to" else "to"
     tokens = "the selected token" if len(found.selected) == 1 else f"the {len(found.selected)} selected tokens, summed"
     return f"A stronger shade is a larger weight {preposition} {tokens}."

@@ -14,7 +14,7 @@ from pages.components import on_click, plot
 from pages.core.view import View, ViewParams, selection, token_rows
 from pages.core.widgets import Export, answer, title
 from pages.core.widgets import place as place_of
-from pages.core.words import formulas, token_names
+from pages.core.words import formulas, gestures, token_names
 from pages.state import Param, links, state
 
 number = formulas.number
@@ -111,7 +111,8 @@ def draw_answer(view: View, query: int, key: int, score: explain.Score) -> None:
     value = f"score {number(score.value)}, weight {answer.weight(row, key)}" if score.visible else "the mask hides it"
     answer.draw(
         f"{names}: {value}.",
-        f"Largest in this row: {answer.largest(row, labels)}. Select a row of the vectors for another query or key.",
+        f"Largest in this row: {answer.largest(row, labels)}. "
+        f"{gestures.invitation('Select a row of the vectors for another query or key.')}",
         cell={"i": query, "j": key},
         clear=selection.clearing(view),
     )

@@ -15,7 +15,7 @@ from pages.core.inputs import edited
 from pages.core.view import View
 from pages.core.view.output import Change, Output, chosen, decoded, source, target_text, written
 from pages.core.widgets import Export, answer, title
-from pages.core.words import about, errors_said, number, plain
+from pages.core.words import about, errors_said, gestures, number, plain
 from pages.state import Head, state
 
 
@@ -61,7 +61,7 @@ def show(view: View) -> None:
 def _answer(view: View, change: Change, trace: Trace, gain: float) -> None:
     """What is changed, and what the output loses; without a change, what to select."""
     if change == Change():
-        answer.draw("Select an input token to replace its vector, or a head to switch it off.")
+        answer.draw(gestures.invitation("Select an input token to replace its vector, or a head to switch it off."))
         return
     whose = f"that of “{plain(change.other)}”" if change.other else "the mean of all"
     parts = [f"all vectors are those of “{plain(change.other)}”"] if change.other and change.vector is None else []

@@ -22,7 +22,7 @@ from pages.core.inputs import edited
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View, ViewParams
 from pages.core.widgets import Export, answer, effects, given, title
-from pages.core.words import about, errors_said, number, plain
+from pages.core.words import about, errors_said, gestures, number, plain
 from pages.interventions import pair
 from pages.interventions.params import COLOURS, WHERE, Params
 from pages.state import state
@@ -194,7 +194,7 @@ def draw_answer(both: pair.Pair, where: Where, shares: np.ndarray, at: Place | N
         where_else = "" if where == "head" or not np.isfinite(elsewhere).any() else " at a shared token"
         answer.draw(
             f"Largest{where_else}: {said[:1].lower()}{said[1:]}.",
-            "Select a cell to see the run with that one vector replaced.",
+            gestures.invitation("Select a cell to see the run with that one vector replaced."),
         )
         return
     row = ", ".join(

@@ -11,6 +11,7 @@ from encoder import EncoderError
 from encoder.explain.cost import BYTES
 from encoder.run import Run
 from encoder.trace.trace import Trace
+from pages.base.work.page_slots import draws_for_class
 from pages.components.button import button
 from pages.components.lazy import KEY, expander, popover
 from pages.core.frame import frame, input_row
@@ -93,7 +94,8 @@ def main(view: View) -> None:
         values = {"stack": "cross", "layer": view.layer, "head": view.head, "output_token": step}
         links.button("heads", "Every head of cross-attention, on Heads", "grid_view", "to-cross", values)
     if decoder.of(trace) is None:
-        notes = (first_view.sentence(view) or picture.caution(view, view.i), switches.worth(view))
+        worth = "" if draws_for_class() else switches.worth(view)  # a forward pass without each head
+        notes = (first_view.sentence(view) or picture.caution(view, view.i), worth)
         below.caption(" ".join(note for note in notes if note))
 
 
@@ -103,7 +105,7 @@ def answer(view: View, trace: Trace) -> None:
         if (of_decoder := decoder.of(trace)) is not None:
             st.markdown(decoder.answer(view, of_decoder), width="content")
         elif view.i is None:
-            gestures.caption(f"{gestures.CLICK} a token to see what it attends to.")
+            gestures.caption(gestures.invitation(f"{gestures.CLICK} a token to see what it attends to."))
         else:
             picture.two_meanings(view, view.i)
             st.markdown(picture.answer(view, view.i), width="content")

@@ -11,11 +11,11 @@ from encoder.measure import norms
 from pages.components import on_click, plot
 from pages.core.view.place import PlaceParams
 from pages.core.widgets import answer
-from pages.core.words import about, number
+from pages.core.words import about, gestures, number
 from pages.norms.selected import Figures, Selected, select_component
 from pages.state import state
 
-HINT = "Select a bar for another component."
+HINT = gestures.invitation("Select a bar for another component.")
 
 
 def outlier_dimensions(selected: Selected) -> Figures:

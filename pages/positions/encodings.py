@@ -12,7 +12,7 @@ from pages.components import on_click, plot
 from pages.components.events import PlotEvent
 from pages.core.view import View, ViewParams
 from pages.core.widgets import answer
-from pages.core.words import about, references, token_names
+from pages.core.words import about, gestures, references, token_names
 from pages.positions.params import Params
 from pages.state import state
 
@@ -59,7 +59,7 @@ def selected_in_words(view: View, tables: Tables) -> str:
     place = view.i
     drawn = {kind: table for kind, table in tables.items() if place is not None and place < len(table)}
     if place is None or not drawn:
-        return "Select a row to read which positions are most similar to it."
+        return gestures.invitation("Select a row to read which positions are most similar to it.")
     said = []
     for kind, table in drawn.items():
         row = similarity_of(view, kind, table, cosine=True)[0][place]

@@ -157,7 +157,7 @@ def relative_bias(view: View, farthest: int) -> None:
         later = " No query attends to a later key." if config.causal else ""
         later += " A gate of each query multiplies them." if config.relative_gate else ""
         whose = "Each layer has its own numbers." if config.relative_per_layer else "All layers use the same numbers."
-        gestures.caption(f"{kind}{later} {whose} {gestures.CLICK} a row to select a head.")
+        gestures.caption(f"{kind}{later} {whose} {gestures.invitation(f'{gestures.CLICK} a row to select a head.')}")
     with head:
         _curve(
             f"head {view.head}",

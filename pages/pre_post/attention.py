@@ -42,7 +42,8 @@ def grids(view: View, traces: PairTraces) -> None:
     layer, head = largest_cell(moved)
     gestures.caption(
         "Bar under a map: the share of a head’s attention that is on other tokens in the other encoder, mean over "
-        f"queries. {f'{differs(moved)} ' * (traces.pair.kind == 'rewired')}{gestures.CLICK} a head to compare it below."
+        f"queries. {f'{differs(moved)} ' * (traces.pair.kind == 'rewired')}"
+        f"{gestures.invitation(f'{gestures.CLICK} a head to compare it below.')}"
     )
     if (view.layer, view.head) != (layer, head):
         button(

@@ -104,7 +104,8 @@ def _draw_bars(queries: Queries) -> None:
     answer.draw(
         f"**{plain(queries.texts[at]) or '(empty)'}**: MaxSim {three_digits(found.score)}, of which the page adds "
         f"{three_digits(found.score - beside)} and the words around it {three_digits(beside)}.",
-        f"{len(found.queries)} tokens, each with its best product. " + ("" if picked else "Select another query."),
+        f"{len(found.queries)} tokens, each with its best product. "
+        + ("" if picked else gestures.invitation("Select another query.")),
         clear=(lambda: captions.select(None)) if picked else None,
     )
     names = [text or "(empty)" for text in queries.texts]
@@ -119,7 +120,9 @@ def _draw_bars(queries: Queries) -> None:
             clear=lambda: captions.select(None),
         ),
     )
-    gestures.caption(f"{about.text(__file__, 'MaxSim')} {gestures.CLICK} a bar to select its query.")
+    gestures.caption(
+        f"{about.text(__file__, 'MaxSim')} {gestures.invitation(f'{gestures.CLICK} a bar to select its query.')}"
+    )
 
 
 def _draw_page(queries: Queries) -> None:

@@ -87,7 +87,8 @@ def draw_bars(pair: Pair) -> None:
     picked = state.newest(CaptionParams.caption) is not None
     answer.draw(
         f"**{plain(pair.texts[at]) or '(empty)'}**: {answer.weight(probabilities, at)}.",
-        f"Cosine {three_digits(float(found.cosines[0, at]))}. " + ("" if picked else "It fits best. Select another."),
+        f"Cosine {three_digits(float(found.cosines[0, at]))}. "
+        + ("" if picked else f"It fits best. {gestures.invitation('Select another.')}"),
         clear=(lambda: captions.select(None)) if picked else None,
     )
     plot(
@@ -101,7 +102,8 @@ def draw_bars(pair: Pair) -> None:
             clear=lambda: captions.select(None),
         ),
     )
-    gestures.caption(f"{about.text(__file__, pair.model.compares)} {gestures.CLICK} a bar to select its caption.")
+    how = gestures.invitation(f"{gestures.CLICK} a bar to select its caption.")
+    gestures.caption(f"{about.text(__file__, pair.model.compares)} {how}")
 
 
 def _select(pair: Pair, place: int) -> None:

@@ -53,7 +53,7 @@ def images_and_captions(pair: Pair) -> None:
     )
     by_row = "Each row sums to 1." if pair.model.compares == "softmax" else "Each cell is a probability of its own."
     said = by_row if cells == "probability" else "Rows and columns sum to nothing in particular."
-    gestures.caption(f"{said} {gestures.CLICK} a cell to open its {kind} with its caption.")
+    gestures.caption(f"{said} {gestures.invitation(f'{gestures.CLICK} a cell to open its {kind} with its caption.')}")
 
 
 def _open(pair: Pair, name: str, caption: int) -> None:
@@ -96,11 +96,11 @@ def templates(pair: Pair) -> None:
         ),
     )
     star = "A star marks templates that were in no training caption. " if pair.takes_digits else ""
+    how = gestures.invitation(f"{gestures.CLICK} a cell to add its caption.")
     gestures.caption(
-        f"No class has weights of its own: the captions of a row are the classes, and each row sums to 1. {star}"
-        f"{gestures.CLICK} a cell to add its caption."
+        f"No class has weights of its own: the captions of a row are the classes, and each row sums to 1. {star}{how}"
         if pair.model.compares == "softmax"
-        else f"Each cell is a probability of its own. {gestures.CLICK} a cell to add its caption."
+        else f"Each cell is a probability of its own. {how}"
     )
 
 

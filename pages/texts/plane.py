@@ -9,6 +9,7 @@ from pages.components import on_click, plot
 from pages.components.events import PlotEvent
 from pages.core.stores import results
 from pages.core.widgets import answer, file_name
+from pages.core.words import gestures
 from pages.state import state
 from pages.texts.params import Params
 from pages.texts.subject import Subject
@@ -30,7 +31,10 @@ def draw(subject: Subject) -> None:
     others = [place for place in shown if place not in hits]
     selected = subject.place
     with answer.area():
-        answer.draw(f"{len(found):,} texts, the query and the {len(hits)} texts nearest to it. A click selects a text.")
+        answer.draw(
+            f"{len(found):,} texts, the query and the {len(hits)} texts nearest to it. "
+            f"{gestures.invitation('A click selects a text.')}"
+        )
         plot(
             text_plane(
                 points[shown],

@@ -87,7 +87,8 @@ def results(setting: gradients.Setting, depths: list[int], seeds: range) -> None
     measurements = measured(setting, depths, seeds)
     frame = gradients.to_frame(measurements)
     over_depth(frame, measurements, setting)
-    by_layer(frame, depths)
+    with st.container(key="beyond-wall-gradients"):
+        by_layer(frame, depths)
     Export(
         None,
         "Gradients at initialisation",

@@ -129,6 +129,10 @@ def test_a_wall_has_a_clock_next_to_its_address_and_no_controls(visit: Callable[
     open_page(teacher, "Heads")
     expect(wall.locator('[aria-roledescription="heat map"]')).to_have_count(1)
     clock = wall.locator(".enc-room-clock")
+    invitation = "a head to open it"
+    expect(teacher.get_by_text(invitation)).to_be_visible()
+    expect(wall.get_by_text(invitation)).to_have_count(1)
+    expect(wall.get_by_text(invitation)).to_be_hidden()
     expect(clock).to_have_text(re.compile(r"0:\d\d"))
     boxes = [wall.locator(one).bounding_box() for one in (".enc-wall-code", ".enc-room")]
     assert boxes[0]
@@ -144,6 +148,21 @@ def test_a_wall_has_a_clock_next_to_its_address_and_no_controls(visit: Callable[
     expect(clock).to_have_text("0:00")
     wall.evaluate("() => { globalThis.__later = 120_000; }")
     expect(clock).to_have_text("")
+
+
+def test_controls_are_hidden_from_one_open_list(visit: Callable[..., Page]) -> None:
+    teacher = visit("/classroom", height=1000)
+    teacher.get_by_role("button", name="Open a room").click()
+    teacher.wait_for_url(re.compile(r"room=\w{6}"))
+    settle(teacher)
+    field = teacher.locator('[class*="st-key-desk-hidden"]')
+    field.locator("input").click()
+    for name in ("Sentence", "Names of pages"):  # a list that closed would leave the second click to what is behind it
+        teacher.get_by_role("option", name=name).click()
+        expect(field.get_by_text(name)).to_be_visible()
+        settle(teacher)
+    expect(teacher.get_by_role("option", name="Model")).to_be_visible()
+    expect(teacher.locator('[class*="st-key-desk-bars"] input')).not_to_be_checked()
 
 
 def test_a_room_is_closed_by_two_clicks_and_then_not_offered(visit: Callable[..., Page]) -> None:

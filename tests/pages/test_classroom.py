@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -14,9 +15,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from encoder.figures.numbers import three_digits
+from pages.base.access import limits
+from pages.model import switches
 from pages.state import kept
 from pages.teaching.desk import desk, strip
-from pages.teaching.lessons import codes
+from pages.teaching.lessons import codes, library
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import read_question
 from pages.teaching.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
@@ -174,6 +177,21 @@ def test_a_student_follows_leaves_and_is_called_back(school: School) -> None:
     assert not school.room(code).spotlight
 
 
+def test_a_class_waits_for_no_effect_of_every_head(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = []
+    worth = switches.worth
+    monkeypatch.setattr(switches, "worth", lambda view: measured.append(school.now) or worth(view))
+    teacher, code = school.teacher()
+    student, wall = school.student(code), Person(school, "classroom", room=code, wall="1")
+    teacher.put("selectbox", "desk:lesson:", "06-feed-forward-and-residual-stream").click("desk:begin")
+    for person in (student.news(), wall.news()):
+        assert "the second half of a layer" in words(person.app) + person.html()
+    assert not measured, "the picture comes first"
+    student.press("around")
+    assert {*measured} == {student}
+    assert any("Without this head" in caption.value for caption in student.app.caption)
+
+
 def test_what_is_told_to_a_room_stays_within_it(school: School) -> None:
     teacher, code = school.teacher()
     teacher.open("heads")
@@ -206,6 +224,24 @@ def test_two_tabs_of_a_teacher_agree(school: School) -> None:
     for tab in (second, first, second):
         tab.news()
     assert school.room(code).version == version, "they do not publish in turn"
+
+
+def test_the_controls_of_two_desks_agree_and_an_older_one_undoes_nothing(school: School) -> None:
+    first, code = school.teacher()
+    second = Person(school, "classroom", room=code, seat={"code": code, "key": first.line["key"]})
+
+    def shown(desk: Person) -> tuple[bool, set[str]]:
+        return desk.app.toggle[0].value, {*desk.app.multiselect[0].value}
+
+    first.run(lambda: first.app.toggle[0].set_value(True).run())
+    first.run(lambda: first.app.multiselect[0].set_value(["model", "text"]).run())
+    key = first.app.multiselect[0].key
+    second.put("selectbox", "desk:lesson:", "09-cost").click("desk:begin")  # before it hears of the news
+    assert shown(first.run()) == shown(second.news()) == (True, {"text", "model"})
+    assert first.app.multiselect[0].key == key, "its list stays open"
+    second.run(lambda: second.app.multiselect[0].set_value([]).run())
+    assert shown(first.news()) == (True, set())
+    assert school.room(code).hidden == ()
 
 
 def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
@@ -247,6 +283,26 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     asked = school.room(code).question
     assert asked
     assert read_question(asked.definition).ask in words(teacher.app), "the run that asks shows the question"
+
+
+def test_a_lesson_goes_on_in_a_room_that_holds_no_more_questions(
+    school: School, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teacher, code = school.teacher()
+    teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin")
+    steps = library.find("03-one-weight-by-hand")
+    assert steps
+    monkeypatch.setattr(limits, "QUESTIONS", dataclasses.replace(limits.QUESTIONS, usual=1))
+    shown = []
+    for number in range(6):
+        teacher.click(f"desk:next:{number}")
+        now = school.room(code)
+        shown.append((now.view.get("lesson_step", "1"), now.question is not None))
+        said = [one.value for one in teacher.app.warning if "Open a new room" in one.value]
+        asks = steps.step(number + 1).question is not None
+        assert bool(said) == (asks and now.question is None), "what is left out is said"
+    assert [step for step, _ in shown] == ["1", "2", "3", "4", "5", "6"], "each press turns the step"
+    assert sum(asks for _, asks in shown) == 1, "the room held one"
 
 
 def test_answers_without_a_server_and_late_ones_reach_the_teachers_table(school: School) -> None:
@@ -792,7 +848,7 @@ def test_a_wall_shows_code_question_bars_and_the_row_and_answers_nothing(school:
     assert "1 of 1 answered" in wall.news().html()
     one_bar = "<span>animal</span><b>1</b><i style='width:100%'>"
     assert one_bar not in wall.html(), "a vote is not drawn to what others chose"
-    teacher.run().run(lambda: teacher.app.toggle(key=f"desk:bars:{school.room(code).version}").set_value(True).run())
+    teacher.run().run(lambda: teacher.app.toggle(key="desk:bars:0").set_value(True).run())
     assert one_bar in wall.news().html()
     assert "<tr data-right" not in wall.html()
     teacher.run().click("room:reveal")
@@ -840,6 +896,14 @@ def test_the_class_is_on_the_wall_next_to_what_is_right(school: School) -> None:
     both = f"<td>{three_digits(row[2])}</td><td>{three_digits(2 / 3)}</td>"
     for person in (wall.news(), teacher):
         assert f"keys</th>{both}" in person.html(), "the class's mean row next to the model's"
+
+    first = put(school, code, {"kind": "draw", "ask": "Again.", "query": 2}, *one_token)
+    put(school, code, {"kind": "draw", "ask": "Again.", "query": 2}, one_token[0], again=first)
+    assert f"keys</th><td>{three_digits(2 / 3)}</td><td>1</td>" in teacher.run().html(), "both votes"
+    teacher.click("room:reveal")
+    both = f"<td>{three_digits(row[2])}</td><td>{three_digits(2 / 3)}</td><td>1</td>"
+    for person in (wall.news(), teacher):
+        assert f"keys</th>{both}" in person.html(), "below the model's row"
 
     order = {
         "kind": "order",

@@ -94,6 +94,7 @@ KNOWS = """() => {
     asked: asked && Date.now() - asked,
     fields: [...document.querySelectorAll("input, textarea")].map((one) => one.value),
     notes: globalThis.__notes.slice(-12).map(([at, what]) => `${what} ${Date.now() - at}`),
+    said: [...document.querySelectorAll('[role="alert"], .enc-room-note')].map((one) => one.textContent),
     text: document.querySelector(".stMain")?.innerText.slice(0, 400),
   });
 }"""

@@ -96,6 +96,20 @@ class Slots:
 SLOTS = Slots()
 
 
+#: Whether this thread draws for a class.
+_for = threading.local()
+
+
+def draw_for_class(is_so: bool) -> None:
+    """This run draws a screen that follows a teacher, one of many at once; or it does not. Say it in each run."""
+    _for.a_class = is_so
+
+
+def draws_for_class() -> bool:
+    """Whether a class waits for this run and others: it leaves out what takes long and nobody asked for."""
+    return getattr(_for, "a_class", False)
+
+
 def n_drawn() -> int:
     """Pages that are drawn now or wait for their slot."""
     return _drawn

@@ -21,7 +21,7 @@ from pages.components.headers import Together
 from pages.components.lazy import popover
 from pages.core.inputs import edited
 from pages.core.view import View, ViewParams, selection
-from pages.core.words import token_names
+from pages.core.words import gestures, token_names
 from pages.state import links, state
 
 _TOGETHER = "_words_of_picture"
@@ -29,7 +29,9 @@ _TOGETHER = "_words_of_picture"
 NAMED = 3
 #: The place of a weight.
 CELL = (ViewParams.layer, ViewParams.head, ViewParams.i, ViewParams.j)
-HINT = "Select a cell to read its weight, or a token’s name to read its row or column."
+HINT = gestures.invitation("Select a cell to read its weight, or a token’s name to read its row or column.")
+HINT_IN_ROW = gestures.invitation("Select a cell of this row to read its weight.")
+HINT_IN_COLUMN = gestures.invitation("Select a cell of this column to read its weight.")
 
 
 def area() -> DeltaGenerator:
@@ -110,7 +112,7 @@ def draw_row(
     best = "; ".join(largest(row, labels) + (f" ({name})" if name else "") for name, row in found.items())
     query, clear = token_names.bold(labels, view.i), selection.clear
     if view.j is None:
-        most = f"{by}{query} attends most to {best}.", "Select a cell of this row to read its weight."
+        most = f"{by}{query} attends most to {best}.", HINT_IN_ROW
         draw(*(most if leads is None else leads(found)), clear=clear)
         return
     weights = ", ".join(f"{name} {weight(row, view.j)}".strip() for name, row in found.items())

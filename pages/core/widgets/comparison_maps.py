@@ -16,6 +16,7 @@ from pages.components import PlotEvent, plot
 from pages.core.view import View
 from pages.core.widgets import Export, answer, comparison
 from pages.core.widgets.compared import Compared, signed
+from pages.core.words import gestures
 
 #: Up to this many steps all three maps fit into one row; more need two rows.
 IN_ONE_ROW = 24
@@ -159,9 +160,11 @@ def draw_answer(compared: Compared, clear: Callable[[], None], *, linked: bool) 
             both = ", ".join(_ranked(name, row, key) for name, row in named)
             first = f"{compared.bold(query)} attends to {compared.bold(key)}: {both}{said}."
         else:
-            first = f"{compared.bold(query)} is selected. Select a cell of its row to read both weights."
+            how = gestures.invitation("Select a cell of its row to read both weights.")
+            first = f"{compared.bold(query)} is selected. {how}"
     elif key is not None:
-        first = f"{compared.bold(key)} is selected. Select a cell of its column to read both weights."
+        how = gestures.invitation("Select a cell of its column to read both weights.")
+        first = f"{compared.bold(key)} is selected. {how}"
     in_first = sides.alignment.first
     has_cell = linked and query is not None and key is not None and None not in (in_first[query], in_first[key])
     answer.draw(

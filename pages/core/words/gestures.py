@@ -1,4 +1,7 @@
-"""Hints that name the gesture of the reader's screen: "Click" with a mouse, "Tap" on a touch screen."""
+"""Hints that name the gesture of the reader's screen: "Click" with a mouse, "Tap" on a touch screen.
+
+Where nobody can touch the screen, as on a class's wall, such hints are hidden.
+"""
 
 import streamlit as st
 
@@ -10,6 +13,11 @@ _MARKS = {"\ue000": ":color[", "\ue001": ']{foreground="black"}:color[', "\ue002
 def either(mouse: str, finger: str) -> str:
     """Words for a mouse, and other words for a finger; for `caption`."""
     return f"\ue000{mouse}\ue001{finger}\ue002"
+
+
+def invitation(text: str) -> str:
+    """A sentence that asks for a gesture, for any Markdown."""
+    return f':color[{text}]{{foreground="silver"}}'
 
 
 CLICK, CLICK_INSIDE = either("Click", "Tap"), either("click", "tap")

@@ -9,6 +9,7 @@ from encoder.measure.head_definitions import Definition, own
 from encoder.trace import tokens
 from pages.core.view import View, head_measures, selection
 from pages.core.widgets import Export, title
+from pages.core.words import gestures
 from pages.heads.params import COLUMNS as GROUP_TITLES
 from pages.heads.params import AllHeads
 from pages.heads.types.heads import Heads, thresholds_in_python
@@ -123,7 +124,7 @@ def _column(one: Definition, name: str) -> object:
 
 
 def _about(found: Heads, rows: pd.DataFrame) -> str:
-    text = "Select a column's name to sort, a row to select its head."
+    text = gestures.invitation("Select a column's name to sort, a row to select its head.")
     normalised = rows["relative_entropy"]
     if normalised.isna().any():
         return text

@@ -32,6 +32,8 @@ from pages.teaching.stage.asked import read
 
 #: The room whose teacher is asked whether to close it.
 _CLOSES = "_desk_closes"
+#: Before the name of a control: how often its widget was made, and the value that this desk drew or chose last.
+_KNOWN = "_desk_known_"
 #: Answers whose reasons the teacher may ask for, and names for each.
 MOST_ASKED = 3
 
@@ -46,8 +48,8 @@ def draw(own: Seat, now: Room) -> None:
             _script(*opened)
     with side:
         _invitation(now)
-        _members()
         _controls(now)
+        _members()  # below: its lines come and go, and must not move what the teacher is about to press
         _end(own)
 
 
@@ -301,23 +303,14 @@ def present(members: Mapping[str, Member]) -> Iterator[Member]:
 
 
 def _controls(now: Room) -> None:
-    st.multiselect(
-        "Hide from the class",
-        list(hidden.CONTROLS),
-        format_func=lambda name: hidden.CONTROLS[name][0],
-        default=[name for name in now.hidden if name in hidden.CONTROLS],
-        key=f"desk:hidden:{now.version}",
-        on_change=_hide,
-        placeholder="Nothing is hidden",
-        args=(f"desk:hidden:{now.version}",),
-    )
     bars = BARS not in now.hidden
+    key = _key("bars", bars)
     st.toggle(
         "Bars on the wall before the result",
         bars,
-        key=f"desk:bars:{now.version}",
+        key=key,
         on_change=_show_bars,
-        args=(not bars,),
+        args=(key,),
         help="A student who sees what others chose is drawn to it. The wall always shows how many have answered.",
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -325,14 +318,48 @@ def _controls(now: Room) -> None:
         button("Start", "timer", "desk:timer", _start_timer)
         if now.timer > time.time():
             button("Stop", "timer_off", "desk:no-timer", partial(session.change, timer=0.0))
+    hides = tuple(name for name in hidden.CONTROLS if name in now.hidden)
+    key = _key("hidden", hides)
+    st.multiselect(
+        "Hide from the class",
+        list(hidden.CONTROLS),
+        format_func=lambda name: hidden.CONTROLS[name][0],
+        default=hides,
+        key=key,
+        on_change=_hide,
+        placeholder="Nothing is hidden",
+        args=(key,),
+    )
+
+
+def _key(name: str, value: object) -> str:
+    """The key of a control with a value of the room: another one if somebody else changed it, as another tab.
+
+    After a choice made here it stays, so that an open list stays open: a second click would hit what is behind it.
+    """
+    made, known = st.session_state.get(_KNOWN + name, (0, value))
+    made += known != value
+    st.session_state[_KNOWN + name] = made, value
+    return f"desk:{name}:{made}"
+
+
+def _chosen(key: str) -> Any:
+    """What a control has now, for its callback; `_key` knows it from then on."""
+    _, name, made = key.split(":")
+    value = st.session_state[key]
+    value = tuple(one for one in hidden.CONTROLS if one in value) if isinstance(value, list) else value
+    st.session_state[_KNOWN + name] = int(made), value
+    return value
 
 
 def _hide(key: str) -> None:
-    chosen = tuple(st.session_state[key])
+    chosen = _chosen(key)
     session.teach(lambda room: replace(room, hidden=(*chosen, *({BARS} & {*room.hidden}))))
 
 
-def _show_bars(are_shown: bool) -> None:
+def _show_bars(key: str) -> None:
+    are_shown = _chosen(key)
+
     def edit(room: Room) -> Room:
         others = tuple(name for name in room.hidden if name != BARS)
         return replace(room, hidden=others if are_shown else (*others, BARS))

@@ -12,15 +12,20 @@ a choice of a person from such a page.
 import dataclasses
 import time
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.base.work.page_slots import Slots
+from pages.base.work.page_slots import Slots, draw_for_class
 from pages.state import former, links, not_chosen, state
 from pages.teaching.params import LessonParams, RoomParams
 from pages.teaching.rooms import session
 from pages.teaching.rooms.room import Room, ask, end_question
 from pages.teaching.rooms.session import DESK
+from pages.teaching.rooms.store import full
+
+if TYPE_CHECKING:
+    from pages.teaching.lessons.lesson import Step
 
 #: Values that each person keeps: the room, the look, and where the model runs. By name: importing their declarations
 #: would load the engine before the first paint.
@@ -84,6 +89,7 @@ def before(page: str) -> None:
     """Read the room; a follower takes the teacher's view. page: the open one."""
     own = session.read()
     now = session.room()
+    draw_for_class(session.is_follower())
     if own is None or now is None or not state.has_begun():
         return
     if not now.view or (own.teaches and page == DESK):
@@ -198,18 +204,25 @@ def after(page: str) -> None:
 
 
 def publish(view: Mapping[str, str]) -> None:
-    """Show a view to the class. Another step of a lesson asks its question; a step without one ends the last."""
+    """Show a view to the class. Another step of a lesson asks its question; a step without one ends the last.
+
+    A room that holds no more questions shows the step without its question: a lesson goes on.
+    """
+    step = _lesson_step(view)
 
     def edit(found: Room) -> Room:
         new = dataclasses.replace(found, view=dict(view))
         if _step(view) == _step(found.view):
             return new
-        return _with_question(end_question(new))
+        return _with_question(end_question(new), step)
 
     now = session.room()
-    if now is not None and dict(now.view) != dict(view) and not session.teach(edit):
-        st.session_state[_SHOWN] = {}  # the next run tries again
-        return
+    if now is not None and dict(now.view) != dict(view):
+        if not session.teach(edit):
+            st.session_state[_SHOWN] = {}  # the next run tries again
+            return
+        if now.is_full and step is not None and step.question is not None and _step(view) != _step(now.view):
+            session.say(f"This step comes without its question. {full()}")
     st.session_state[_SEEN] = dict(view)
 
 
@@ -217,15 +230,19 @@ def _step(view: Mapping[str, str]) -> tuple[str, str]:
     return view.get(LessonParams.lesson.name, ""), view.get(LessonParams.number.name, "1")
 
 
-def _with_question(room: Room) -> Room:
+def _lesson_step(view: Mapping[str, str]) -> "Step | None":
+    """The step of a lesson that a view names, or None."""
     from pages.teaching.lessons import library  # not before the first paint: questions need the engine
 
-    name, number = _step(room.view)
-    lesson = library.find(name, room.view.get(LessonParams.language.name, "")) if name else None
+    name, number = _step(view)
+    lesson = library.find(name, view.get(LessonParams.language.name, "")) if name else None
     if lesson is None or lesson.nearest(int(number)) != int(number):
-        return room
-    step = lesson.step(int(number))
-    if step.question is None:
+        return None
+    return lesson.step(int(number))
+
+
+def _with_question(room: Room, step: "Step | None") -> Room:
+    if step is None or step.question is None or room.is_full:
         return room
     return ask(room, step.question.definition(), step.view, hides=not step.question.look)
 

@@ -74,6 +74,11 @@ class Room:
     asked: int = 0
 
     @property
+    def is_full(self) -> bool:
+        """Whether it has asked as many questions as a room holds."""
+        return self.asked >= limits.QUESTIONS.value
+
+    @property
     def ends(self) -> float:
         """When the room closes by itself, in seconds since 1970."""
         return self.opened + limits.ROOM_HOURS.value * 3600.0

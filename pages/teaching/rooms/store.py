@@ -172,12 +172,17 @@ def gone(code: str) -> RoomGone:
     return RoomGone(f"No room {code} is open. Check the code, or ask your teacher to open a room.")
 
 
+def full() -> str:
+    """What a teacher reads whose room holds no more questions."""
+    return f"A room holds {limits.QUESTIONS.value} questions. Open a new room for more."
+
+
 def changed(room: Room, edit: Callable[[Room], Room]) -> Room:
     """`edit(room)` with the next version. Raises RoomError beyond a limit; code, key and opening time stay."""
     new = edit(room)
     if new.asked > limits.QUESTIONS.value:
-        raise RoomError(f"A room holds {limits.QUESTIONS.value} questions. Open a new room for more.")
-    if len(new.to_json()) > limits.ROOM_VIEW.value:
+        raise RoomError(full())
+    if len(replace(new, past=()).to_json()) > limits.ROOM_VIEW.value:
         raise RoomError(f"This view is too large for a room ({limits.ROOM_VIEW.value:,} bytes). Shorten the text.")
     return replace(new, code=room.code, key_hash=room.key_hash, opened=room.opened, version=room.version + 1)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Line:
-    """One bar, or two: a number that is compared with an earlier one, or with the model's."""
+    """One bar, or up to three: a number that is compared with the model's, an earlier vote's, or both."""
 
     label: str
     #: The number, as shown.
@@ -18,32 +18,37 @@ class Line:
     right: bool = False
     #: Why somebody thinks so, or "".
     reason: str = ""
-    #: The number that this one is compared with, and the length of its bar, which is above the other; None: one bar.
-    first: tuple[str, float] | None = None
+    #: The numbers that this one is compared with, and the lengths of their bars, which are above its own.
+    before: tuple[tuple[str, float], ...] = ()
 
 
-def table(lines: Sequence[Line], caption: str, heads: tuple[str, str] | None = None) -> str:
-    """The lines as a table; every text is escaped. caption: what its numbers are; heads: of both numbers of a pair."""
+#: Marks of what a number is compared with, by which stage.css tells the bars apart.
+_MARKS = (" data-first", " data-second")
+
+
+def table(lines: Sequence[Line], caption: str, heads: Sequence[str] = ()) -> str:
+    """The lines as a table; every text is escaped. caption: what its numbers are; heads: of each, where several."""
     rows = "".join(map(_row, lines))
     head = ""
-    if heads is not None:
-        first, second = map(html.escape, heads)
-        both = f"<th scope='col' data-first>{first}</th><th scope='col'>{second}</th>"
-        head = f"<thead><tr><td></td>{both}<td></td></tr></thead>"
+    if heads:
+        marks = (*_MARKS[: len(heads) - 1], "")
+        named = (f"<th scope='col'{mark}>{html.escape(one)}</th>" for one, mark in zip(heads, marks, strict=True))
+        head = f"<thead><tr><td></td>{''.join(named)}<td></td></tr></thead>"
     return f"<table class='enc-bars'><caption>{html.escape(caption)}</caption>{head}<tbody>{rows}</tbody></table>"
 
 
 def drawn(line: Line) -> str:
-    """The bar of a line, below the one that it is compared with."""
-    first = "" if line.first is None else f"<i data-first style='width:{100 * line.first[1]:.0f}%'></i>"
-    return f"{first}<i style='width:{100 * line.share:.0f}%'></i>"
+    """The bar of a line, below those that it is compared with."""
+    shares = (*(share for _, share in line.before), line.share)
+    marks = (*_MARKS[: len(line.before)], "")
+    return "".join(f"<i{mark} style='width:{100 * one:.0f}%'></i>" for one, mark in zip(shares, marks, strict=True))
 
 
 def _row(line: Line) -> str:
     reason = f"<br><small>“{html.escape(line.reason)}”</small>" if line.reason else ""
-    first = "" if line.first is None else f"<td>{html.escape(line.first[0])}</td>"
+    before = "".join(f"<td>{html.escape(said)}</td>" for said, _ in line.before)
     return (
         f"<tr{' data-right' if line.right else ''}><th scope='row'>{html.escape(line.label)}"
-        f"{' ✓' if line.right else ''}{reason}</th>{first}<td>{html.escape(line.said)}</td>"
+        f"{' ✓' if line.right else ''}{reason}</th>{before}<td>{html.escape(line.said)}</td>"
         f"<td>{drawn(line)}</td></tr>"
     )

@@ -153,28 +153,24 @@ def of_class(question: Question, look: Look | None, given: Vote, *, revealed: bo
     A drawn row: the class's mean, after the result below the model's row. most: bars at most.
     """
     if given.mean is not None and look is not None:
-        return _mean(question, look, given.mean, revealed=revealed)
+        first = given.first.mean if given.first is not None else None
+        return _mean(look, given.mean, first, question.truth(look).value if revealed else None)
     return table(fewer(given.bars, most), show_right=revealed) if given.bars else ""
 
 
-def _mean(question: Question, look: Look, mean: Sequence[float], *, revealed: bool) -> str:
-    """The class's mean row, with the tokens that are strongest in one of both rows."""
-    model = question.truth(look).value if revealed else None
-    strength = [max(pair) for pair in zip(mean, model or mean, strict=True)]
+def _mean(look: Look, mean: Sequence[float], first: Sequence[float] | None, model: Sequence[float] | None) -> str:
+    """The class's mean row, below the model's and that of the first vote, with the tokens that are strongest in any."""
+    named = {"Model": model, VOTES[0]: first, "Class" if first is None else VOTES[1]: mean}
+    rows = {name: row for name, row in named.items() if row is not None}
+    strength = [max(column) for column in zip(*rows.values(), strict=True)]
     largest = max(*strength, 1e-9)
     places = sorted(sorted(range(len(mean)), key=lambda place: -strength[place])[: exhibit.MOST])
-    lines = [
-        Line(
-            look.names[place],
-            in_words(mean[place]),
-            mean[place] / largest,
-            first=None if model is None else (in_words(model[place]), model[place] / largest),
-        )
-        for place in places
-    ]
-    if model is None:
-        return bars_table(lines, "The class's mean row")
-    return bars_table(lines, "The class's mean row below the model's row", ("Model", "Class"))
+    lines = []
+    for place in places:
+        *before, own = [(in_words(row[place]), row[place] / largest) for row in rows.values()]
+        lines.append(Line(look.names[place], *own, before=tuple(before)))
+    caption = "The class's mean row" + (" below the model's row" if model is not None else "")
+    return bars_table(lines, caption, tuple(rows) if len(rows) > 1 else ())
 
 
 def of_both(given: Vote, *, show_right: bool = True) -> list[str]:
@@ -224,7 +220,7 @@ def lines(found: Sequence[Bar], *, show_right: bool) -> list[Line]:
             bar.count / largest,
             show_right and bool(bar.right),
             bar.reason if show_right else "",
-            None if bar.first is None else (str(bar.first), bar.first / largest),
+            () if bar.first is None else ((str(bar.first), bar.first / largest),),
         )
         for bar in found
     ]
@@ -232,7 +228,7 @@ def lines(found: Sequence[Bar], *, show_right: bool) -> list[Line]:
 
 def table(found: Sequence[Bar], *, show_right: bool) -> str:
     """The bars as an HTML table; every text is escaped."""
-    heads = None if found[0].first is None else VOTES
+    heads = () if found[0].first is None else VOTES
     return bars_table(lines(found, show_right=show_right), "Answers of the class: number of students", heads)
 
 

@@ -238,7 +238,7 @@ def _counted(question: Question, bars: Sequence[results.Bar]) -> list[Line]:
 
 
 def _bar(line: Line) -> str:
-    said = line.said if line.first is None else f"{line.first[0]} → {line.said}"
+    said = f"{line.before[0][0]} → {line.said}" if line.before else line.said
     number = f"<b>{html.escape(said)}</b>" if said else ""
     label = html.escape(line.label) + (" ✓" if line.right else "")
     return f"<span>{label}</span>{number}{drawn(line)}"
