@@ -75,8 +75,9 @@ def ratio(title: str, case: Case, seconds: float, clock: str) -> Figure:
     if {"num_experts", "num_local_experts"} & case.fields.keys():
         made.set_experts_implementation("grouped_mm")  # type: ignore[operator]
     given = inputs(ours)
-    places = torch.tensor([every_family.boxes_of(given.shape[1])]) if case.boxes else None
-    more = case.more(given) | ({"bbox": places} if case.boxes else {})
+    places = places_of(case, ours, given.shape[1])
+    more = case.more(given) | every_family.named_places(case, places)
+    places = None if places is None else places[None]
     theirs = case.encode(made).base_model  # without a head
     calls: dict[str, Callable[[], Tensor]] = {
         "ours": torch.no_grad()(lambda: ours.encoder(given, places=places)),
@@ -99,6 +100,16 @@ def ratio(title: str, case: Case, seconds: float, clock: str) -> Figure:
         high=found.high,
         raw={name: report.seconds(statistics.median(series)) for name, series in measured.items()},
     )
+
+
+def places_of(case: Case, model: Any, n_tokens: int) -> Tensor | None:
+    """[T, P]: places of as many tokens, where the model knows any."""
+    if case.boxes:
+        return torch.tensor(every_family.boxes_of(n_tokens))
+    if not case.nodes:
+        return None
+    paths = [[model.tokenizer.tags.place(path)] * count for count, path in every_family.nodes_of(n_tokens)]
+    return torch.tensor([one for some in paths for one in some])
 
 
 def inputs(model: Any) -> Tensor:

@@ -23,6 +23,7 @@ from encoder.checkpoints.measured_parity import MEASURED
 from encoder.checkpoints.native import DISK_TYPES
 from encoder.model.config import EncoderConfig
 from encoder.model.layers import NORM_NAMES
+from encoder.model.paths import Paths
 from tests.load import decoders, every_family, joints, pages, reference, sounds, timm_files
 
 FILE = Path(__file__).parent / "parity.md"
@@ -288,9 +289,10 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         "norm of q and k by head": config.qk_norm == "head",
         "norm of q and k": config.qk_norm == "full",
         "windows": any(windows) if isinstance(windows, tuple) else windows is not None,
-        "boxes on a page": config.places is not None,
+        "boxes on a page": config.boxes is not None,
+        "paths in a page's tree": isinstance(config.places, Paths),
         "stream of boxes": config.beside is not None,
-        "bias by distance on a page": config.places is not None and config.places.buckets > 0,
+        "bias by distance on a page": config.boxes is not None and config.boxes.buckets > 0,
         "bias by rows and columns": config.relative_grid,
         "bias by distance": config.table_rows > 0 and not config.relative_grid,
         "gated bias": config.relative_gate,

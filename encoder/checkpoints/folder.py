@@ -25,7 +25,7 @@ from encoder.checkpoints.sentence import TEXT, TOKEN, EmbeddingSteps, read_steps
 from encoder.checkpoints.sentence_settings import TransformerSettings
 from encoder.checkpoints.sentence_steps import read_mix, read_static, read_step
 from encoder.checkpoints.sounds import read_sound_preparation
-from encoder.checkpoints.tokenizer import ReadTokenizer, read_tokenizer
+from encoder.checkpoints.tokenizer import ReadTokenizer, check_tags, read_tokenizer
 from encoder.checkpoints.trial import try_tokenizer
 from encoder.checkpoints.weights import INDEX, PICKLES, WeightFiles, fill
 from encoder.encoders.audio import AudioEncoder
@@ -166,6 +166,7 @@ def _load_steps(
             heard, steps.folder, fields, read, lambda: Tokenizer.from_file(steps.folder / "tokenizer.json")
         )
     splits = read_tokenizer(steps.folder, fields, said.tokenizer)
+    check_tags(splits.tokenizer, read.encoder.config.places)
     tokenizer = splits.tokenizer.lower_cased() if said.lower_case else splits.tokenizer
     tokenizer = tokenizer.keeping(steps.markers) if steps.markers else tokenizer
     settings = vector_of(said, read.encoder, read.mlm_head, of_steps | dict(steps.settings))

@@ -236,7 +236,7 @@ def crossover(config: EncoderConfig) -> Crossover:
     projections, ffn_share = d * (h + g) / h, ffn / 4 * d * f / (h * k)
     n = projections + ffn_share
     gate = "" if ffn == 4 else r"1.5\, "
-    if config.places is not None and (r := config.places.shrink):
+    if config.boxes is not None and (r := config.boxes.shrink):
         factor, symbol = (1 + r**-2) / (1 + 1 / r), r"\frac{1 + r^{-2}}{1 + r^{-1}}"
         return Crossover(
             n * factor,

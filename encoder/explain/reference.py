@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from encoder.errors import EncoderError
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Bools, Floats
+from encoder.model.paths import Paths
 from encoder.trace.trace import Trace
 
 P = ParamSpec("P")
@@ -145,7 +146,7 @@ class Recomputation:
         self.mask: Bools = np.asarray(trace.mask.tolist())
         segments = trace.source.segments if trace.source is not None and trace.config.n_segments > 1 else ()
         self.segments = np.asarray([*segments] + [0] * (self.n_tokens - len(segments)))
-        self.boxes = None if trace.places is None else np.asarray(trace.places.tolist())  # [T, 4]
+        self.places = None if trace.places is None else np.asarray(trace.places.tolist())  # [T, P]
         self._parameters = trace.encoder.state_dict()
         self._kept: dict[tuple[Any, ...], Any] = {}
         self.beside = None if self.config.beside is None else BesideRecomputation(self)
@@ -229,15 +230,30 @@ class Recomputation:
             rows = np.where(real, np.cumsum(real) - 1 + config.position_offset, config.pad_position)
         return rows
 
-    def box_rows(self) -> Floats | None:
+    def place_rows(self) -> Floats | None:
         """[T, E], or None where the model knows no places on a page."""
-        if self.config.places is None or self.config.beside is not None:
+        shape = self.config.places
+        if shape is None or self.config.beside is not None:
             return None
-        return self.box_vectors("embedding.places", bool(self.config.places.joined))
+        if isinstance(shape, Paths):
+            return self.path_vectors("embedding.places", shape)
+        return self.box_vectors("embedding.places", bool(shape.joined))
+
+    def path_vectors(self, at: str, shape: Paths) -> Floats:
+        """[T, E]: the vectors of the paths from the tables and the two linear maps at that place."""
+        nowhere = np.tile(np.array(shape.nowhere), (self.n_tokens, 1))
+        tags, numbers = np.split(nowhere if self.places is None else self.places, 2, axis=1)  # [T, N]
+        steps = [
+            self.weight(f"{at}.tags.{step}.weight", list(tags[:, step]))
+            + self.weight(f"{at}.numbers.{step}.weight", list(numbers[:, step]))
+            for step in range(shape.steps)
+        ]
+        hidden = np.maximum(self.apply(np.concatenate(steps, axis=-1), f"{at}.w_in"), 0.0)
+        return self.apply(hidden, f"{at}.w_out")
 
     def box_vectors(self, at: str, joined: bool) -> Floats:
         """[T, E]: the vectors of the boxes from the tables at that place, joined or added."""
-        boxes = np.zeros((self.n_tokens, 4), dtype=np.int64) if self.boxes is None else self.boxes
+        boxes = np.zeros((self.n_tokens, 4), dtype=np.int64) if self.places is None else self.places
         left, upper, right, lower = boxes.T
         rows = {"x": (left, right), "y": (upper, lower), "height": (lower - upper,), "width": (right - left,)}
         x, y, height, width = (
@@ -251,7 +267,7 @@ class Recomputation:
     def embedding_sum(self) -> Floats:
         """[T, E]: token + segment + position + box."""
         total = self.token_rows()
-        for part in (self.segment_rows(), self.position_rows(), self.box_rows()):
+        for part in (self.segment_rows(), self.position_rows(), self.place_rows()):
             total = total if part is None else total + part
         return total
 
@@ -415,10 +431,10 @@ class Recomputation:
 
     def _bias_on_page(self, rows: NDArray[np.integer]) -> Floats | None:
         """[H, Ti, T]: the bias by the distances of left and of lower edges; None without one, or without boxes."""
-        shape = self.config.places
-        if shape is None or not shape.buckets or self.boxes is None:
+        shape = self.config.boxes
+        if shape is None or not shape.buckets or self.places is None:
             return None
-        edges = {"x": self.boxes[:, 0], "y": self.boxes[:, 3]}
+        edges = {"x": self.places[:, 0], "y": self.places[:, 3]}
         across, down = (
             arithmetic.relative_bias(self.weight(f"box_bias_{name}.weight"), shape.max_distance, edge[rows], edge)
             for name, edge in edges.items()

@@ -121,11 +121,11 @@ class RecordedPass(Shown):
 
     @cached_property
     def places(self) -> Tensor | None:
-        """[T, P]: where each token is on its page, padding nowhere (0); None where nothing is known of a page."""
+        """[T, P]: where each token is on its page, padding nowhere; None where nothing is known of a page."""
         placed = None if self.source is None else self.source.places
-        if placed is None:
+        if self.source is None or placed is None:
             return None
-        rows = [*placed[: self.n_tokens], *[(0,) * len(placed[0])] * (self.n_tokens - len(placed))]
+        rows = [*placed[: self.n_tokens], *[self.source.nowhere] * (self.n_tokens - len(placed))]
         return torch.tensor(rows, device=self.mask.device)
 
     @property

@@ -9,7 +9,7 @@ from pages.state import Head, Param, choice, flag, heads, number, span, state, s
 
 #: What is shown of the open head: value -> title. "text" is the input itself: the text, the image or the sound.
 VIEWS = {"map": "Map", "lines": "Lines", "text": "Text", "vectors": "Q K V", "beside": "Compare"}
-INPUTS = {"text": "Text", "page": "Page", "image": "Image", "sound": "Sound"}
+INPUTS = {"text": "Text", "page": "Page", "tree": "Nodes", "image": "Image", "sound": "Sound"}
 OVERLAYS = {"attention": "Attention", "weighted": "Norm-weighted", "rollout": "Rollout", "occlusion": "Occlusion"}
 AVERAGES = ("none", "heads", "layers", "both")
 MOST_PINS = 4

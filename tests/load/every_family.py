@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import random
 import re
 import tempfile
@@ -56,7 +57,8 @@ class Case:
     as transformers made them; maps: whether the reference returns them; averaged: whether these are means over heads;
     exact: gives a rebuilt model the
     tables that transformers rounds to float32; altered: makes a model of transformers what a checkpoint with code of
-    its own is, whose code transformers does not have; boxes: whether the words have boxes on a page.
+    its own is, whose code transformers does not have; boxes, nodes: whether the words have boxes on a page, or
+    paths in a tree of HTML; files: the fields of further files of the folder.
     """
 
     title: str
@@ -76,6 +78,8 @@ class Case:
     exact: Callable[[Any], None] = lambda model: None
     altered: Callable[[Any], Any] = lambda model: model
     boxes: bool = False
+    nodes: bool = False
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def make(self, seed: int = 0) -> nn.Module:
         """The reference with random weights, in float32.
@@ -257,6 +261,20 @@ LAYOUTLMV3 = {
     "rel_2d_pos_bins": 24,
     "max_rel_2d_pos": 300,
 }
+#: Paths of four steps, of three known tags.
+MARKUPLM = {
+    **SIZES,
+    **ROBERTA_IDS,
+    "max_depth": 4,
+    "xpath_unit_hidden_size": 5,
+    "max_xpath_tag_unit_embeddings": 7,
+    "max_xpath_subs_unit_embeddings": 14,
+    "tag_pad_id": 5,
+    "subs_pad_id": 13,
+}
+TAGS = {"tags_dict": {"div": 0, "p": 1, "b": 2, "td": 3}, "max_depth": 4, "max_width": 12, "pad_width": 13}
+#: What transformers calls the two halves of a place in a tree.
+XPATHS = ("xpath_tags_seq", "xpath_subs_seq")
 #: Each head has 16 numbers, and 4 in the stream of boxes.
 LILT = {**SIZES, **ROBERTA_IDS, "hidden_size": 96, "intermediate_size": 56}
 XLM = {
@@ -404,6 +422,14 @@ TEXTS = {
     "layoutlmv3, no boxes": Case("LayoutLMv3", "LayoutLMv3", LAYOUTLMV3, special=ROBERTA, softer="query"),
     "lilt": Case("LiLT", "Lilt", LILT, softer="query", boxes=True),
     "lilt, no boxes": Case("LiLT", "Lilt", {**LILT, **IDS}, softer="query"),
+    "markuplm": Case(
+        "MarkupLM",
+        "MarkupLM",
+        MARKUPLM,
+        special=ROBERTA,
+        nodes=True,
+        files={"tokenizer_config.json": {"tokenizer_class": "MarkupLMTokenizer", **TAGS}},
+    ),
     "bros": Case(
         "BROS, text",
         "Bros",
@@ -696,6 +722,8 @@ def write(case: Case, model: nn.Module, folder: Path) -> Path:
     if case in TEXTS.values():
         name = "roberta" if case.special == ROBERTA else "bert"
         reference.write_tokenizer(folder, name)
+    for name, fields in case.files.items():
+        (folder / name).write_text(json.dumps(fields), encoding="utf-8")
     return folder
 
 
@@ -728,6 +756,24 @@ def boxes_of(n_words: int, seed: int = 0, largest: int = 1000) -> list[tuple[int
         (left, right), (upper, lower) = (sorted(draw.choices(range(largest + 1), k=2)) for _ in "xy")
         found.append((left, upper, right, lower))
     return found
+
+
+def nodes_of(n_words: int, seed: int = 0) -> list[tuple[int, str]]:
+    """Nodes of one to four words, anywhere in a tree: deeper than MARKUPLM's, with tags that it does not know."""
+    draw, found = random.Random(seed), []
+    while n_words:
+        count = draw.randint(1, min(4, n_words))
+        steps = (draw.choice(("p", "div", "b[2]", "td[7]", "li[9999]", "x-y")) for _ in range(draw.randint(1, 6)))
+        found.append((count, "/" + "/".join(steps)))
+        n_words -= count
+    return found
+
+
+def named_places(case: Case, places: Tensor | None) -> dict[str, Tensor]:
+    """Places [T, P] as inputs of the reference."""
+    if places is None:
+        return {}
+    return {"bbox": places[None]} if case.boxes else dict(zip(XPATHS, places[None].chunk(2, -1), strict=True))
 
 
 def opened(case: Case) -> tuple[nn.Module, Any]:
@@ -769,15 +815,14 @@ def _in_type(case: Case, made: nn.Module, dtype: torch.dtype) -> Any:
 def _of_text(case: Case, ours: encoder.TextEncoder, theirs: Any, ids: list[int]) -> tuple[float, float, float]:
     """Output, maps and gradient."""
     text = " ".join(f"w{one}" for one in ids)
-    trace = ours.trace(text, boxes=boxes_of(len(ids)) if case.boxes else None)
-    row, more = torch.tensor([trace.ids]), {}
-    if trace.places is not None:
-        more["bbox"] = trace.places[None]
+    boxes, nodes = boxes_of(len(ids)) if case.boxes else None, nodes_of(len(ids)) if case.nodes else None
+    trace = ours.trace(text, boxes=boxes, nodes=nodes)
+    row, more = torch.tensor([trace.ids]), named_places(case, trace.places)
     found = theirs(input_ids=row, output_attentions=True, output_hidden_states=True, **case.more(row), **more)
     expected = _output(found)
     maps = [_whole(one[0].detach(), case, len(trace.ids)) for one in found.attentions if case.maps]
     assert len(maps) == (ours.config.n_layers if case.maps else 0)
-    gradient = _gradient(ours.encoder, theirs, row, expected[0], more.get("bbox"))
+    gradient = _gradient(ours.encoder, theirs, row, expected[0], None if trace.places is None else trace.places[None])
     output = _far(trace.output, expected[0].detach()) / max(1.0, float(expected.detach().abs().max()))
     different = max(_far(trace.layer_attention(layer), one) for layer, one in enumerate(maps)) if maps else 0.0
     return output, different, gradient

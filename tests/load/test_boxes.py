@@ -105,7 +105,7 @@ def test_every_step_follows_from_the_boxes(placed: encoder.Trace):
     steps = (explain.embedding(placed, place), explain.score(placed, place), explain.softmax(placed, place))
     assert all(one.agrees for step in steps for one in step.check(check))
     wrong = explain.Recomputation(placed)
-    wrong.boxes = wrong.boxes[::-1]
+    wrong.places = wrong.places[::-1]
     assert not all(one.agrees for one in steps[1].check(wrong))
 
 
