@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from encoder.errors import EncoderError
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Bools, Floats
-from encoder.model.paths import Paths
 from encoder.trace.trace import Trace
 
 P = ParamSpec("P")
@@ -232,21 +231,21 @@ class Recomputation:
 
     def place_rows(self) -> Floats | None:
         """[T, E], or None where the model knows no places on a page."""
-        shape = self.config.places
-        if shape is None or self.config.beside is not None:
+        boxes = self.config.boxes
+        if self.config.places is None or self.config.beside is not None:
             return None
-        if isinstance(shape, Paths):
-            return self.path_vectors("embedding.places", shape)
-        return self.box_vectors("embedding.places", bool(shape.joined))
+        if boxes is None:
+            return self.path_vectors("embedding.places", self.config.places.nowhere)
+        return self.box_vectors("embedding.places", bool(boxes.joined))
 
-    def path_vectors(self, at: str, shape: Paths) -> Floats:
+    def path_vectors(self, at: str, nowhere: tuple[int, ...]) -> Floats:
         """[T, E]: the vectors of the paths from the tables and the two linear maps at that place."""
-        nowhere = np.tile(np.array(shape.nowhere), (self.n_tokens, 1))
-        tags, numbers = np.split(nowhere if self.places is None else self.places, 2, axis=1)  # [T, N]
+        places = np.tile(np.array(nowhere), (self.n_tokens, 1)) if self.places is None else self.places
+        tags, numbers = np.split(places, 2, axis=1)  # [T, N]
         steps = [
             self.weight(f"{at}.tags.{step}.weight", list(tags[:, step]))
             + self.weight(f"{at}.numbers.{step}.weight", list(numbers[:, step]))
-            for step in range(shape.steps)
+            for step in range(tags.shape[1])
         ]
         hidden = np.maximum(self.apply(np.concatenate(steps, axis=-1), f"{at}.w_in"), 0.0)
         return self.apply(hidden, f"{at}.w_out")

@@ -29,7 +29,7 @@ RELATIONS = ("inside", "around", "next", "apart", "here", "special")
 #: of a letter.
 INDENT, LINE, TALL, LETTER = 28, 40, 24, 9
 #: Letters of a node that its line shows.
-SHOWN = 44
+SHOWN = 20
 
 
 @dataclass(frozen=True, eq=False)
