@@ -326,7 +326,7 @@ def registry() -> dict[str, Any]:
 
     found: dict[str, dict[str, Any]] = {}
     for case in every_family.ALL.values():
-        model_type = getattr(transformers, f"{case.kind}Config").model_type
+        model_type = case.model_type
         both = [every_family.differences(case, dtype) for dtype in (torch.float64, torch.float32)]
         figures = [[one.output, one.maps, one.gradient] for one in both]
         with tempfile.TemporaryDirectory() as place:

@@ -101,12 +101,24 @@ class Case:
                 parameter.copy_((parameter * 256).round() / 256)
         return model
 
-    def build(self) -> nn.Module:
-        """The reference as transformers makes it."""
+    def named(self, end: str, name: str = "") -> Any:
+        """A class of transformers, or of a module here for a family that transformers lacks."""
         import transformers
 
-        config = getattr(transformers, f"{self.kind}Config")(**copy.deepcopy(self.fields))
-        kind = getattr(transformers, self.model or f"{self.kind}Model")
+        from tests.load import neobert
+
+        name = name or f"{self.kind}{end}"
+        return getattr(neobert, name, None) or getattr(transformers, name)
+
+    @property
+    def model_type(self) -> str:
+        """As config.json has it."""
+        return str(self.named("Config").model_type)
+
+    def build(self) -> nn.Module:
+        """The reference as transformers makes it."""
+        config = self.named("Config")(**copy.deepcopy(self.fields))
+        kind = self.named("Model", self.model)
         try:
             model: nn.Module = kind._from_config(config, attn_implementation="eager", experts_implementation="eager")
         except ValueError:  # one implementation only
@@ -342,6 +354,7 @@ TEXTS = {
     "granite, untied, biased": Case(
         "Granite", "Granite", {**WIDE, **GRANITE, "attention_bias": True, "mlp_bias": True}, "GraniteForCausalLM"
     ),
+    "neobert": Case("NeoBERT", "NeoBert", SIZES),
     "esmc": Case("ESM C", "Esmc", {**ESMC, "num_hidden_layers": 9}, "EsmcForMaskedLM", special=ROBERTA),
     "esmc, biased": Case(
         "ESM C", "Esmc", {**ESMC, "num_hidden_layers": 4, "attention_bias": True, "mlp_bias": True}, special=ROBERTA

@@ -105,6 +105,9 @@ class Family:
     #: (pattern, replacement) for other spellings on disk.
     renamed: tuple[tuple[str, str], ...] = ()
 
+    #: A sentence for people about what it was compared with, where that is not a class of transformers.
+    note: str = ""
+
     # Inputs and their one vector
     #: Whether it accepts images and not text.
     images: bool = False
