@@ -27,7 +27,17 @@ LAYER = "encoder.layers.{l}"
 NOMIC = Family(
     config=post_norm(
         1000.0, segments=2, gated=True, attention_bias=False, ffn_bias=False, activation=Key("hidden_act", "silu")
-    ),
+    )
+    .renaming(
+        n_embd="hidden_size",
+        n_head="num_attention_heads",
+        n_inner="intermediate_size",
+        n_layer="num_hidden_layers",
+        n_positions="max_position_embeddings",
+        layer_norm_epsilon="layer_norm_eps",
+        rotary_emb_base="rope_theta",
+    )
+    .refusing(num_experts=(0, "every second of its layers has experts; choose nomic-embed-text-v1.5")),
     names={
         **STEM,
         **blocks(QKV, f"{LAYER}.attn.Wqkv"),
@@ -101,7 +111,7 @@ NEOBERT = Family(
         r"(dense|classifier)\.(weight|bias)": "a head",
         r"freqs_cis": "",
     },
-    note="transformers has no class of NeoBERT: the names are those of its published code, the reference is its definition.",
+    note="transformers has no class of NeoBERT: it is read by its published code, and compared with its definition.",
 )  # fmt: skip
 
 #: kind of layer -> (field of the rotary base in older files, its default).
