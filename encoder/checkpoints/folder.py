@@ -19,7 +19,7 @@ from encoder.checkpoints.lora import has_adapter, refuse_alone, with_adapter
 from encoder.checkpoints.maps import load_maps
 from encoder.checkpoints.native import is_native
 from encoder.checkpoints.native_read import load_native
-from encoder.checkpoints.notes import note_on_streams, notes_on_pairs
+from encoder.checkpoints.notes import note_on_letters, note_on_streams, notes_on_pairs
 from encoder.checkpoints.pages import load_pages
 from encoder.checkpoints.sentence import TEXT, TOKEN, EmbeddingSteps, read_steps
 from encoder.checkpoints.sentence_settings import TransformerSettings
@@ -159,8 +159,8 @@ def _load_steps(
     if family.pooling is not None:
         return noted(text_encoder(name, steps.folder, fields, family, read), adapted)
     if family.sounds:
-        preparation = read_sound_preparation(steps.folder, read.encoder.config)
-        notes = (*adapted, *read.notes, *notes_on_positions(read.encoder))
+        preparation = read_sound_preparation(steps.folder, read.encoder.config, family.preparation)
+        notes = (*adapted, *read.notes, *notes_on_positions(read.encoder), *note_on_letters(read.encoder))
         heard = AudioEncoder(name, read.encoder, preparation, classifier=read.classifier, notes=notes)
         return with_writer(
             heard, steps.folder, fields, read, lambda: Tokenizer.from_file(steps.folder / "tokenizer.json")

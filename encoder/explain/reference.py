@@ -289,7 +289,17 @@ class Recomputation:
         """[T, D]: the stream before one of the config's sublayers."""
         parts: tuple[str, ...] = self.config.sublayers
         at = parts.index(part)
-        return self.after(layer, parts[at - 1]) if at else self.stream(layer)
+        if at or layer != self.config.letters_layer:
+            return self.after(layer, parts[at - 1]) if at else self.stream(layer)
+        return self.stream(layer) + self.letters(layer)
+
+    @_once
+    def letters(self, layer: int) -> Floats:
+        """[T, D]: what a layer adds to its input of the letters that the layer before writes."""
+        name = f"{self._layer(layer)}.letters"
+        written = self.apply(self.stream(layer), f"{name}.w_in")
+        written = arithmetic.softmax(written, np.ones(written.shape, dtype=bool))
+        return self.apply(written, f"{name}.w_out")
 
     def norm_name(self, layer: int, part: str) -> str | None:
         """Name of a sublayer's norm among the weights; None where it has none."""
@@ -420,7 +430,7 @@ class Recomputation:
             bias = self.beside.products(layer, head, rows)
         scale = config.score_scale if scaled else 1.0
         causal = config.causal if causal is None else causal
-        allowed = arithmetic.allowed(self.mask, rows, causal, config.window_of_layer(layer))
+        allowed = arithmetic.allowed(self.mask, rows, causal, config.window_of_layer(layer), config.attention_block)
         plain = arithmetic.scores(q, k, scale)
         for term in self._distance_terms(layer, head, rows):
             plain = plain + term * scale

@@ -193,6 +193,8 @@ class EncoderConfig:
     # Attention: which keys, and what is added to the scores
     #: The largest |i - j| that attends, one number (None: no limit) or one for each layer.
     attention_window: int | tuple[int | None, ...] | None = None
+    #: Tokens of a block, whose tokens attend to each other only; 0: there are no blocks (Granite Speech).
+    attention_block: int = 0
     #: Rows of the table of a learned bias by distance, which is added to the scores (MPNet, T5); 0: none.
     relative_buckets: int = 0
     #: Where the last of these rows begins.
@@ -322,6 +324,7 @@ class EncoderConfig:
             "rotary_width",
             "memory_width",
             "adapter",
+            "attention_block",
         ):
             check_whole(name, getattr(self, name), 0)
         check_whole("vocab_size", self.vocab_size, 1 if self.takes_text else 0)
@@ -558,6 +561,12 @@ class EncoderConfig:
         return float(self.attention_scale)
 
     @property
+    def letters_layer(self) -> int | None:
+        """The layer to which the letters of the middle one are added; None: there are none."""
+        middle = self.n_layers // 2
+        return middle if middle and self.conformer is not None and self.conformer.letters else None
+
+    @property
     def boxes(self) -> Boxes | None:
         """Its places, where they are boxes."""
         return self.places if isinstance(self.places, Boxes) else None
@@ -579,6 +588,7 @@ class EncoderConfig:
             position="none",
             relative_buckets=0,
             attention_window=None,
+            attention_block=0,
             disentangled=None,
             distance_keys=None,
             attention_sinks=False,

@@ -259,9 +259,10 @@ class RecordedPass(Shown):
 
     def entering(self, layer: int) -> str:
         """The hook point of the residual stream that the sublayers of a layer read: the layer before, and the positions
-        that this one adds to it."""
+        or letters that are added to it."""
         before = "embedding" if layer == 0 else f"layers.{layer - 1}.{self.config.after_layer}"
-        return f"layers.{layer}.entering" if layer and self.config.layer_positions else before
+        changed = self.config.layer_positions or layer == self.config.letters_layer
+        return f"layers.{layer}.entering" if layer and changed else before
 
     def norm_of_sum(self, layer: int, part: Sublayer) -> str | None:
         """The norm whose input is x + f(x) of a sublayer: in post-norm its own, at the end of a Conformer's layer

@@ -646,6 +646,19 @@ IMAGES = {
         encode=detection_first,
     ),
 }
+#: Blocks of four tokens, of which the last one is not full.
+GRANITE_SPEECH = {
+    "input_dim": 160,
+    "num_layers": 3,
+    "hidden_dim": 48,
+    "num_heads": 6,
+    "dim_head": 10,
+    "feedforward_mult": 2,
+    "output_dim": 17,
+    "context_size": 4,
+    "max_pos_emb": 7,
+    "conv_kernel_size": 5,
+}
 SOUNDS = {
     "ast": Case("AST", "AST", {**sounds.FAMILIES["ast"][1], "num_hidden_layers": 3}),
     "whisper": Case(
@@ -696,6 +709,9 @@ SOUNDS = {
     ),
     "wav2vec2-bert": Case("Wav2Vec2-BERT", "Wav2Vec2Bert", {**SOUND, **CONFORMER, **CLIPPED}),
     "parakeet": Case("Parakeet", "ParakeetEncoder", PARAKEET, model="ParakeetEncoder"),
+    "granite_speech": Case(
+        "Granite Speech", "GraniteSpeechEncoder", GRANITE_SPEECH, model="GraniteSpeechCTCEncoder", maps=False
+    ),
     "unispeech": Case("UniSpeech", "UniSpeech", SOUND),
     "unispeech-sat": Case("UniSpeech-SAT", "UniSpeechSat", {**SOUND, **sounds.STABLE}),
 }
@@ -853,9 +869,10 @@ def _of_signal(case: Case, ours: Any, theirs: Any, dtype: torch.dtype) -> tuple[
     given = given.clone().requires_grad_()
     found = theirs(given, output_attentions=True, output_hidden_states=True, **case.more(given))
     output = _far(trace.output, found.last_hidden_state[0].detach())
-    own = [trace.layer_attention(layer) for layer in range(len(found.attentions))]
+    theirs_maps = found.attentions if case.maps else ()
+    own = [trace.layer_attention(layer) for layer in range(len(theirs_maps))]
     own = [one.mean(0, keepdim=True).expand_as(one) if case.averaged else one for one in own]
-    maps = max(_far(one, other[0].detach()) for one, other in zip(own, found.attentions, strict=True))
+    maps = max((_far(one, other[0].detach()) for one, other in zip(own, theirs_maps, strict=True)), default=0.0)
     weights = torch.randn(*trace.output.shape, generator=torch.Generator().manual_seed(1))
     (expected,) = torch.autograd.grad((found.last_hidden_state[0] * weights).sum(), given)
     (gradient,) = torch.autograd.grad((ours.encoder(given)[0] * weights).sum(), given)

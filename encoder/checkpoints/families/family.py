@@ -122,7 +122,7 @@ class Family:
     end: Literal["eos", "largest", "exact"] = "eos"
     #: Whether texts are filled up to the longest length.
     filled: bool = False
-    #: How images are prepared where preprocessor_config.json says nothing.
+    #: How images or sounds are prepared where preprocessor_config.json says nothing.
     preparation: Mapping[str, Any] = field(default_factory=dict)
 
     # The decoder
