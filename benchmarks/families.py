@@ -20,6 +20,7 @@ from torch import Tensor
 import encoder
 from benchmarks import report, timing
 from benchmarks.report import Figure
+from encoder.inputs.sound import MOST_SECONDS
 from tests.load import every_family, sounds
 from tests.load.every_family import Case
 
@@ -122,5 +123,8 @@ def inputs(model: Any) -> Tensor:
         patches = model.config.patches
         return torch.randn(1, 3, *[patches.image_size] * 2, generator=torch.Generator().manual_seed(0))
     front = model.config.convolutions
-    length = 1.0 if front is None else (front.hop * (TOKENS - 1) + front.reach) / model.rate
+    if front is None:
+        length = min(MOST_SECONDS, model.trace(sounds.tone(1.0)).layout.step * TOKENS)
+    else:
+        length = (front.hop * (TOKENS - 1) + front.reach) / model.rate
     return model.prepare(sounds.tone(length))[None]

@@ -224,6 +224,40 @@ def weights_of_scores(model: Any) -> Any:
     return model
 
 
+def weights_in_blocks(model: Any) -> Any:
+    """Granite Speech, which returns no maps, with those of its definition: the softmax inside each block."""
+    maps: list[Tensor] = []
+    hooks: list[Any] = []
+
+    def weights(module: Any, given: Any, options: Any, found: Any) -> None:
+        x = module.pre_norm(given[0])
+        q, k = module.to_q(x), module.to_kv(x).chunk(2, dim=-1)[0]
+        q, k = (one.unflatten(-1, (module.num_heads, -1)).transpose(1, 2) for one in (q, k))  # [B, H, T, K]
+        places = torch.arange(x.shape[1])
+        distances = (places[:, None] - places).clamp(-module.max_pos_emb, module.max_pos_emb) + module.max_pos_emb
+        by_distance = torch.einsum("bhik,ijk->bhij", q, module.rel_pos_emb(distances))
+        apart = places[:, None] // module.context_size != places // module.context_size
+        scores = ((q @ k.transpose(-1, -2) + by_distance) * module.scale).masked_fill(apart, -torch.inf)
+        maps.append(scores.softmax(-1))
+
+    def asked(module: Any, given: Any, options: Any) -> None:
+        if options.get("output_attentions"):
+            hooks.extend(layer.attn.register_forward_hook(weights, with_kwargs=True) for layer in module.layers)
+
+    def returned(module: Any, given: Any, found: Any) -> Any:
+        if hooks:
+            found.attentions = tuple(maps)
+        for hook in hooks:
+            hook.remove()
+        hooks.clear()
+        maps.clear()
+        return found
+
+    model.register_forward_pre_hook(asked, with_kwargs=True)
+    model.register_forward_hook(returned)
+    return model
+
+
 def merged(model: Any) -> Any:
     """SEW without the layer that divides its tokens into steps again, and without the zeros after them."""
 
@@ -710,7 +744,11 @@ SOUNDS = {
     "wav2vec2-bert": Case("Wav2Vec2-BERT", "Wav2Vec2Bert", {**SOUND, **CONFORMER, **CLIPPED}),
     "parakeet": Case("Parakeet", "ParakeetEncoder", PARAKEET, model="ParakeetEncoder"),
     "granite_speech": Case(
-        "Granite Speech", "GraniteSpeechEncoder", GRANITE_SPEECH, model="GraniteSpeechCTCEncoder", maps=False
+        "Granite Speech",
+        "GraniteSpeechEncoder",
+        GRANITE_SPEECH,
+        model="GraniteSpeechCTCEncoder",
+        encode=weights_in_blocks,
     ),
     "unispeech": Case("UniSpeech", "UniSpeech", SOUND),
     "unispeech-sat": Case("UniSpeech-SAT", "UniSpeechSat", {**SOUND, **sounds.STABLE}),
@@ -869,10 +907,9 @@ def _of_signal(case: Case, ours: Any, theirs: Any, dtype: torch.dtype) -> tuple[
     given = given.clone().requires_grad_()
     found = theirs(given, output_attentions=True, output_hidden_states=True, **case.more(given))
     output = _far(trace.output, found.last_hidden_state[0].detach())
-    theirs_maps = found.attentions if case.maps else ()
-    own = [trace.layer_attention(layer) for layer in range(len(theirs_maps))]
+    own = [trace.layer_attention(layer) for layer in range(len(found.attentions))]
     own = [one.mean(0, keepdim=True).expand_as(one) if case.averaged else one for one in own]
-    maps = max((_far(one, other[0].detach()) for one, other in zip(own, theirs_maps, strict=True)), default=0.0)
+    maps = max(_far(one, other[0].detach()) for one, other in zip(own, found.attentions, strict=True))
     weights = torch.randn(*trace.output.shape, generator=torch.Generator().manual_seed(1))
     (expected,) = torch.autograd.grad((found.last_hidden_state[0] * weights).sum(), given)
     (gradient,) = torch.autograd.grad((ours.encoder(given)[0] * weights).sum(), given)
