@@ -18,7 +18,7 @@ KINDS = {case.model_type for case in ALL.values()}
 #: Towers of CLIP, MetaCLIP 2 and SigLIP, and timm's files of ViTs: parity.md has them. Parakeet's encoder next to what
 #: writes its text: test_conformers.py has it.
 ELSEWHERE = {f"{pair}_{tower}_model" for pair in JOINTS for tower in ("text", "vision")} | {"timm_wrapper"}
-ELSEWHERE |= {"parakeet_ctc", "parakeet_rnnt", "parakeet_tdt"}
+ELSEWHERE |= {"granite_speech", "parakeet_ctc", "parakeet_rnnt", "parakeet_tdt"}
 
 
 def test_every_family_is_measured_and_keeps_its_limits():
