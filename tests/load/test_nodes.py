@@ -15,8 +15,9 @@ import encoder
 from encoder import causal, explain
 from encoder.checkpoints import trace_shapes
 from encoder.cli import main
+from encoder.diagnose import Pipeline
 from encoder.edits import Zero
-from encoder.errors import LoadError, TextError
+from encoder.errors import EncoderError, LoadError, TextError
 from encoder.inputs import html_nodes, nodes
 from encoder.inputs.boxes import assumed
 from encoder.measure.page_words import RELATIONS, directions, page_words, related
@@ -206,9 +207,11 @@ def test_nodes_that_do_not_fit(given: list[Any], pair: Any):
         pair[2].trace("two words", nodes=given)
 
 
-def test_nodes_where_they_have_no_meaning():
+def test_nodes_where_they_have_no_meaning(pair: Any):
     with pytest.raises(TextError, match="tree"):
         encoder.load("minilm").trace("word", nodes=[(1, "/p")])
+    with pytest.raises(EncoderError, match="plain texts"):
+        Pipeline.of(pair[2])
 
 
 def test_a_text_without_nodes_says_what_is_assumed(pair: Any):
