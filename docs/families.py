@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from encoder.checkpoints.families import JOINTS
+from encoder.checkpoints.families import FAMILIES, JOINTS
 from encoder.checkpoints.measured_parity import REFUSED, measured
 
 #: Family -> time of a plain forward pass, where that of transformers is 1: `python -m benchmarks --only families`.
@@ -45,6 +45,7 @@ def text() -> str:
     for row in found.rows:
         both = (", ".join(f"{one:.0e}" for one in figures) for figures in (row.float64, row.float32))
         lines.append(f"| {row.family} | {row.model_type} | {', '.join(row.mechanisms)} | {' | '.join(both)} |")
+    lines += ["", *(note for row in found.rows if (note := FAMILIES[row.model_type].note))]
     lines += [
         "",
         "Families that write, on the same kind of checkpoints: the largest difference of logits, of the decoder's "

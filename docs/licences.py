@@ -21,7 +21,7 @@ from the packages' own metadata. Encoderscope itself has the MIT licence.
 - **spoken-digits, spoken-words**: trained for this project, MIT, on digits that espeak-ng says; 80 of these recordings
   are in encoder/data/spoken-digits. espeak-ng is a program under GPL 3 or later; it is not part of this project, and
   nothing of its code or data is here but the sound that it made.
-- **The invoice** (words with boxes): written for this project, MIT.
+- **The invoice** (words with boxes) and **the report** (HTML): written for this project, MIT.
 - **WordNet** sample: the WordNet licence, encoder/data/wordnet/LICENSE.
 - **Bundled atlases**: measured for this project, MIT; their sentences are WordNet's, with its licence.
 - **plotly.js** (MIT), bundled with its own dependencies (MIT, BSD and zlib): encoder/drawing/plotly/LICENSES.txt.

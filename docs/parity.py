@@ -23,6 +23,7 @@ from encoder.checkpoints.measured_parity import MEASURED
 from encoder.checkpoints.native import DISK_TYPES
 from encoder.model.config import EncoderConfig
 from encoder.model.layers import NORM_NAMES
+from encoder.model.paths import Paths
 from tests.load import decoders, every_family, joints, pages, reference, sounds, timm_files
 
 FILE = Path(__file__).parent / "parity.md"
@@ -288,9 +289,10 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         "norm of q and k by head": config.qk_norm == "head",
         "norm of q and k": config.qk_norm == "full",
         "windows": any(windows) if isinstance(windows, tuple) else windows is not None,
-        "boxes on a page": config.places is not None,
+        "boxes on a page": config.boxes is not None,
+        "paths in a page's tree": isinstance(config.places, Paths),
         "stream of boxes": config.beside is not None,
-        "bias by distance on a page": config.places is not None and config.places.buckets > 0,
+        "bias by distance on a page": config.boxes is not None and config.boxes.buckets > 0,
         "bias by rows and columns": config.relative_grid,
         "bias by distance": config.table_rows > 0 and not config.relative_grid,
         "gated bias": config.relative_gate,
@@ -305,6 +307,9 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         "experts": config.experts is not None,
         "adapters": config.adapter > 0,
         "convolution in each layer": config.conformer is not None,
+        "wide convolution": config.conformer is not None and config.conformer.expansion > 1,
+        "letters of the middle layer": config.letters_layer is not None,
+        "attention in blocks": config.attention_block > 0,
         "causal convolution": config.conformer is not None and config.conformer.causal,
         "shared layers": config.layer_groups is not None,
         "narrow tables": config.embedding_width != config.d_model,
@@ -324,7 +329,7 @@ def registry() -> dict[str, Any]:
 
     found: dict[str, dict[str, Any]] = {}
     for case in every_family.ALL.values():
-        model_type = getattr(transformers, f"{case.kind}Config").model_type
+        model_type = case.model_type
         both = [every_family.differences(case, dtype) for dtype in (torch.float64, torch.float32)]
         figures = [[one.output, one.maps, one.gradient] for one in both]
         with tempfile.TemporaryDirectory() as place:

@@ -179,6 +179,7 @@ def read_checkpoint(
     vector, vector_sources = prepare_vector(disk, family, fields, config)
     spans, span_sources = prepare_spans(disk, family, config)
     notes = (*trouble, *unread, *explain_rest(disk, family), *note_on_dtype(fields, files, dtype))
+    notes += (family.note,) if family.note else ()
     parts: tuple[tuple[nn.Module | None, dict[str, Source]], ...]
     parts = (
         (encoder, sources),

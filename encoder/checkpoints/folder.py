@@ -19,13 +19,13 @@ from encoder.checkpoints.lora import has_adapter, refuse_alone, with_adapter
 from encoder.checkpoints.maps import load_maps
 from encoder.checkpoints.native import is_native
 from encoder.checkpoints.native_read import load_native
-from encoder.checkpoints.notes import note_on_streams, notes_on_pairs
+from encoder.checkpoints.notes import note_on_letters, note_on_streams, notes_on_pairs
 from encoder.checkpoints.pages import load_pages
 from encoder.checkpoints.sentence import TEXT, TOKEN, EmbeddingSteps, read_steps
 from encoder.checkpoints.sentence_settings import TransformerSettings
 from encoder.checkpoints.sentence_steps import read_mix, read_static, read_step
 from encoder.checkpoints.sounds import read_sound_preparation
-from encoder.checkpoints.tokenizer import ReadTokenizer, read_tokenizer
+from encoder.checkpoints.tokenizer import ReadTokenizer, check_tags, read_tokenizer
 from encoder.checkpoints.trial import try_tokenizer
 from encoder.checkpoints.weights import INDEX, PICKLES, WeightFiles, fill
 from encoder.encoders.audio import AudioEncoder
@@ -159,13 +159,14 @@ def _load_steps(
     if family.pooling is not None:
         return noted(text_encoder(name, steps.folder, fields, family, read), adapted)
     if family.sounds:
-        preparation = read_sound_preparation(steps.folder, read.encoder.config)
-        notes = (*adapted, *read.notes, *notes_on_positions(read.encoder))
+        preparation = read_sound_preparation(steps.folder, read.encoder.config, family.preparation)
+        notes = (*adapted, *read.notes, *notes_on_positions(read.encoder), *note_on_letters(read.encoder))
         heard = AudioEncoder(name, read.encoder, preparation, classifier=read.classifier, notes=notes)
         return with_writer(
             heard, steps.folder, fields, read, lambda: Tokenizer.from_file(steps.folder / "tokenizer.json")
         )
     splits = read_tokenizer(steps.folder, fields, said.tokenizer)
+    check_tags(splits.tokenizer, read.encoder.config.places)
     tokenizer = splits.tokenizer.lower_cased() if said.lower_case else splits.tokenizer
     tokenizer = tokenizer.keeping(steps.markers) if steps.markers else tokenizer
     settings = vector_of(said, read.encoder, read.mlm_head, of_steps | dict(steps.settings))

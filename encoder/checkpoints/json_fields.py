@@ -35,7 +35,7 @@ def from_fields(kind: type, fields: Any, where: str = "") -> Any:
 
 def _value(hint: Any, value: Any, where: str) -> Any:
     """A JSON value in the type `hint`: lists become tuples, objects the dataclass that the hint names."""
-    kind = next(_dataclasses_in(hint), None)
+    kind = _fitting(list(_dataclasses_in(hint)), value)
     if isinstance(value, list):
         value = tuple(from_fields(kind, one, where) if kind and isinstance(one, dict) else one for one in value)
     elif kind and isinstance(value, dict):
@@ -43,6 +43,13 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     if not _fits(hint, value):
         raise LoadError(f"config.json has {where}={quoted(value)}, which has the wrong type: save the model again.")
     return value
+
+
+def _fitting(kinds: list[type], value: Any) -> type | None:
+    """The first of some dataclasses that has all fields of an object; else the first."""
+    names = set(value) if isinstance(value, dict) else set()
+    fits = (kind for kind in kinds if names <= {field.name for field in dataclasses.fields(kind)})
+    return next(fits, kinds[0] if kinds else None)
 
 
 def _dataclasses_in(hint: Any) -> Iterator[type]:
@@ -59,7 +66,12 @@ def _fits(hint: Any, value: Any) -> bool:
     if origin is Literal:
         return value in typing.get_args(hint)
     if origin is tuple:
-        return isinstance(value, tuple) and all(_fits(typing.get_args(hint)[0], entry) for entry in value)
+        kinds = typing.get_args(hint)
+        if not isinstance(value, tuple):
+            return False
+        if kinds[-1] is Ellipsis:
+            return all(_fits(kinds[0], entry) for entry in value)
+        return len(value) == len(kinds) and all(map(_fits, kinds, value))
     if origin is dict:
         key, entry = typing.get_args(hint)
         return isinstance(value, dict) and all(_fits(key, one) and _fits(entry, value[one]) for one in value)

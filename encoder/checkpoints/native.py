@@ -29,6 +29,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import ConfigError, EncoderError, LoadError, quoted
 from encoder.inputs.json_file import parse_json, read_json
 from encoder.inputs.label_prompt import LabelPrompt
+from encoder.inputs.nodes import TagTable
 from encoder.model.checks import check_whole
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.config import EncoderConfig
@@ -62,7 +63,7 @@ HEADS: dict[str, tuple[type, Callable[[EncoderConfig, Any], nn.Module]]] = {
 #: Fields of TextEncoder with several steps.
 SEVERAL = ("dense", "token_dense")
 #: Fields of TextFields that are the tokenizer's.
-OF_TOKENIZER = ("fill_to", "label_prompt")
+OF_TOKENIZER = ("fill_to", "label_prompt", "tags")
 #: The tokenizer of a decoder whose vocabulary is not that of the input.
 DECODER_TOKENIZER = "decoder_tokenizer.json"
 TOKENS = "embedding.tokens.weight"
@@ -94,6 +95,7 @@ class TextFields:
     late: LateConfig | None = None
     fill_to: int | None = None
     label_prompt: LabelPrompt | None = None
+    tags: TagTable | None = None
 
     def __post_init__(self) -> None:
         parts_of(self.pooling)

@@ -22,6 +22,7 @@ from encoder.checkpoints.native import (
     modules_of,
 )
 from encoder.checkpoints.sounds import check_sound
+from encoder.checkpoints.tokenizer import check_tags
 from encoder.checkpoints.weights import WeightFiles, fill_strictly
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder, Preparation
@@ -146,7 +147,9 @@ def _of_text(folder: Path, fields: dict[str, Any], config: EncoderConfig) -> dic
     if found.fill_to is not None and found.fill_to > config.max_tokens:
         raise LoadError(f"config.json has fill_to={found.fill_to}, more than the {config.max_tokens} tokens of a text.")
     tokenizer = Tokenizer.from_file(folder / "tokenizer.json").filled_to(found.fill_to)
-    return settings | {"tokenizer": tokenizer.word_by_word(found.label_prompt)}
+    tokenizer = tokenizer.word_by_word(found.label_prompt).node_by_node(found.tags)
+    check_tags(tokenizer, config.places)
+    return settings | {"tokenizer": tokenizer}
 
 
 def _pixels(fields: dict[str, Any], channels: int) -> Preparation:

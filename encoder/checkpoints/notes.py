@@ -40,6 +40,17 @@ def note_on_streams(encoder: Encoder) -> tuple[str, ...]:
     )
 
 
+def note_on_letters(encoder: Encoder) -> tuple[str, ...]:
+    """A sentence where the letters that the middle layer writes are added to the residual stream."""
+    layer = encoder.config.letters_layer
+    if layer is None:
+        return ()
+    return (
+        f"What layer {layer - 1} writes, as probabilities of letters, is mapped back and added to the residual stream "
+        f"before layer {layer}. No picture shows this part; sums of the residual stream count it with the embedding.",
+    )
+
+
 def notes_on_pairs(folder: Path, encoder: Encoder, head: Classifier | None) -> tuple[str, ...]:
     """Sentences for a cross-encoder whose pairs sentence-transformers changes before it reads them.
 

@@ -1,21 +1,30 @@
 """preprocessor_config.json: how a checkpoint's sound is prepared."""
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from encoder.checkpoints.families import Fields
 from encoder.errors import LoadError
 from encoder.inputs.json_file import read_json
-from encoder.inputs.log_mel import KaldiMel, NemoMel, Preparation, Samples, StackedMel, WhisperMel
+from encoder.inputs.log_mel import KaldiMel, NemoMel, PairedMel, Preparation, Samples, StackedMel, WhisperMel
 from encoder.inputs.sound import HIGHEST_RATE, LOWEST_RATE, MOST_SECONDS
 from encoder.model.config import EncoderConfig
 
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 FILE, JOINT_FILE = "preprocessor_config.json", "processor_config.json"
 
 
-def read_sound_preparation(folder: Path, config: EncoderConfig) -> Preparation:
-    """The folder's preparation; without the file, the family's. Raises LoadError, which names a wrong setting."""
+#: Its input has pairs of frames, as Wav2Vec2-BERT's; config.json does not tell them apart.
+GRANITE = "GraniteSpeechFeatureExtractor"
+
+
+def read_sound_preparation(folder: Path, config: EncoderConfig, by_family: Mapping[str, Any] = EMPTY) -> Preparation:
+    """The folder's preparation; without the file, `by_family`. Raises LoadError for a wrong setting."""
     fields = read_fields(folder)
+    fields = Fields.of(fields.file, {**by_family, **fields})
     rate = fields.integer("sampling_rate", 16_000, LOWEST_RATE, HIGHEST_RATE)
     if config.spectrogram is not None:
         shape = config.spectrogram
@@ -58,11 +67,11 @@ def read_fields(folder: Path) -> Fields:
     return Fields.of(JOINT_FILE, found)
 
 
-def of_frames(fields: Fields, config: EncoderConfig, rate: int) -> StackedMel | NemoMel:
-    """Wav2Vec2-BERT's or Parakeet's spectrogram. Raises LoadError where it does not fit the encoder."""
+def of_frames(fields: Fields, config: EncoderConfig, rate: int) -> StackedMel | PairedMel | NemoMel:
+    """The spectrogram of Wav2Vec2-BERT, Granite Speech or Parakeet. Raises LoadError where it does not fit."""
     shape = config.frames
     assert shape is not None, "the caller has checked it"
-    found: StackedMel | NemoMel
+    found: StackedMel | PairedMel | NemoMel
     if shape.layers:
         fields.only("feature_size", shape.width, f"config.json makes it {shape.width}")
         fields.only("sampling_rate", 16_000, "its bands end at 8,000 Hz; specify 16000")
@@ -71,6 +80,14 @@ def of_frames(fields: Fields, config: EncoderConfig, rate: int) -> StackedMel | 
             rate, shape.width, n_fft, fields.integer("win_length", 400, 1, n_fft),
             fields.integer("hop_length", 160, 1, rate), fields.number("preemphasis", 0.97, 1.0), MOST_SECONDS,
         )  # fmt: skip
+    elif fields.get("feature_extractor_type") == GRANITE:
+        given = fields.get("melspec_kwargs")
+        mels = Fields.of(fields.file, {**fields, **given}) if isinstance(given, dict) else fields
+        n_fft, n_mels = mels.integer("n_fft", 512, 2, 65_536), mels.integer("n_mels", shape.width // 2, 1, 10_000)
+        if 2 * n_mels != shape.width:
+            raise mels.wrong("n_mels", n_mels, f"config.json needs {shape.width} numbers, for two frames")
+        frame, stride = mels.integer("win_length", 400, 1, n_fft), mels.integer("hop_length", 160, 1, rate)
+        found = PairedMel(rate, n_mels, n_fft, frame, stride, MOST_SECONDS)
     else:
         stacked = fields.integer("stride", 2, 1, 100)
         n_mels = fields.integer("num_mel_bins", 80, 1, 10_000)
@@ -98,6 +115,10 @@ def check_sound(found: Preparation, config: EncoderConfig) -> None:
         right = right and front is not None and (found.n_mels, found.n_frames) == (front.channels, front.length)
     elif isinstance(found, Samples):
         right = front is not None and front.channels == 1
+    elif isinstance(found, PairedMel):
+        right = frames is not None and not frames.layers and 2 * found.n_mels == frames.width
+        right = right and 2 <= found.n_fft <= 65_536 and 1 <= found.frame <= found.n_fft
+        right = right and 1 <= found.stride <= found.rate
     elif isinstance(found, StackedMel):
         right = frames is not None and not frames.layers and found.n_mels * found.stacked == frames.width
     else:

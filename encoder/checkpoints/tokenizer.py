@@ -17,7 +17,11 @@ from encoder.checkpoints.tokenizer_names import FOLLOWS_MODEL, OF_MODELS, OTHERS
 from encoder.checkpoints.tokenizer_settings import FILE, TokenizerSettings, read_tokenizer_settings, wrong
 from encoder.errors import LoadError, quoted
 from encoder.inputs.json_file import read_text
+from encoder.inputs.nodes import TagTable
 from encoder.inputs.tokenizer import Tokenizer
+from encoder.model.boxes import Boxes
+from encoder.model.config import MOST
+from encoder.model.paths import MOST_STEPS, Paths
 
 if TYPE_CHECKING:
     import tokenizers
@@ -134,11 +138,12 @@ def _of_json(folder: Path, saved: Tokenizer, fields: Mapping[str, Any], override
     segments, pads_left = segments_of(settings, kind), settings.values.get("padding_side") == "left"
     if kind is None or kind.kind != vocabulary:
         notes = (*_note_on_class(name, kind, vocabulary), *_note_on_boxes(settings))
-        return ReadTokenizer(_finished(as_saved(saved.backend, settings), settings, segments), notes, pads_left)
+        kept = _finished(as_saved(saved.backend, settings), settings, segments, kind)
+        return ReadTokenizer(kept, notes, pads_left)
     before, ids = _states(saved.backend), _probed(saved.backend)
     try:
         backend = built(kind, saved.backend, settings, whole=True)
-        found = _finished(backend, settings, segments)
+        found = _finished(backend, settings, segments, kind)
         after = _probed(backend)
     except LoadError:
         raise
@@ -166,13 +171,44 @@ def segments_of(settings: TokenizerSettings, kind: TokenizerClass | None) -> boo
     return (kind is not None and kind.segments) if names is None else "token_type_ids" in names
 
 
-def _finished(backend: tokenizers.Tokenizer, settings: TokenizerSettings, segments: bool) -> Tokenizer:
+def _finished(
+    backend: tokenizers.Tokenizer, settings: TokenizerSettings, segments: bool, kind: TokenizerClass | None
+) -> Tokenizer:
     """Ours of a backend. Raises LoadError for a side that is not known."""
     side = settings.values.get("truncation_side", "right")
     if side not in ("left", "right"):
         raise wrong("truncation_side", side, "specify left or right")
     texts = {key: one if isinstance(one, str) else str(one.content) for key, one in settings.named.items()}
-    return Tokenizer(backend, texts, segmented=segments, cut_side=side)
+    tags = tag_table(settings) if kind is not None and kind.tree else None
+    return Tokenizer(backend, texts, segmented=segments, cut_side=side, tags=tags)
+
+
+def tag_table(settings: TokenizerSettings) -> TagTable:
+    """The rows of tags and of their numbers. Raises LoadError for a table that is missing or of another form."""
+    tags = settings.values.get("tags_dict")
+    if not isinstance(tags, dict) or not all(type(row) is int and 0 <= row < MOST for row in tags.values()):
+        raise wrong("tags_dict", tags, "specify an object with a row for each tag, as MarkupLMTokenizer needs")
+    steps = settings.whole("max_depth", 50)
+    if not 1 <= steps <= MOST_STEPS:
+        raise wrong("max_depth", steps, f"specify a whole number from 1 to {MOST_STEPS:,}")
+    return TagTable(tags, steps, settings.whole("max_width", 1000), settings.whole("pad_width", 1001))
+
+
+def check_tags(tokenizer: Tokenizer, shape: Boxes | Paths | None) -> None:
+    """Raise LoadError for a tokenizer whose paths have no rows in the model's tables."""
+    tags = tokenizer.tags
+    if tags is None:
+        return
+    if not isinstance(shape, Paths):
+        raise LoadError("This tokenizer gives each word a path in a tree, and the model has no tables of tags.")
+    rows, numbers = max(*tags.tags.values(), len(tags.tags) + 1), max(tags.largest, tags.no_number)
+    wanted = {"max_depth": (tags.steps, shape.steps), "max_xpath_tag_unit_embeddings": (rows, shape.tags - 1),
+              "max_xpath_subs_unit_embeddings": (numbers, shape.numbers - 1)}  # fmt: skip
+    for name, (given, known) in wanted.items():
+        if given > known or (name == "max_depth" and given != known):
+            raise LoadError(f"{FILE} has paths with {given}, and {name} of config.json allows {known}: correct one.")
+    if min(tags.largest, tags.no_number) < 0:
+        raise LoadError(f"{FILE} has max_width={tags.largest} and pad_width={tags.no_number}: specify 0 or more.")
 
 
 def _probed(backend: tokenizers.Tokenizer) -> list[list[int]]:
@@ -235,9 +271,9 @@ def _of_files(folder: Path, kind: TokenizerClass, settings: TokenizerSettings) -
                 f"{folder.name} gives the added token {quoted(str(added.content))} the id {token_id}, which does "
                 "not follow its vocabulary: correct the id."
             )
-    found = _finished(backend, settings, segments_of(settings, kind))
+    found = _finished(backend, settings, segments_of(settings, kind), kind)
     defaults = {name: token for name, token in kind.special.items() if token is not None}
-    return Tokenizer(backend, defaults | found.special, segmented=found.segmented, cut_side=found.cut_side)
+    return found.naming(defaults)
 
 
 #: Special tokens that a vocabulary may lack: no text gets them.

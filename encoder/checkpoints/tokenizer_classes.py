@@ -61,6 +61,8 @@ class TokenizerClass:
     eats_space: bool = False
     #: Whether it uses the older files of its vocabulary even next to tokenizer.json.
     older: bool = False
+    #: Whether it tokenizes node by node, with the path of each (tags_dict).
+    tree: bool = False
     #: More special tokens.
     extra: tuple[str, ...] = ()
 
@@ -458,6 +460,12 @@ def albert_ends(backend: Any, texts: Mapping[str, str], settings: TokenizerSetti
     backend.post_processor = processors.TemplateProcessing(single=single, pair=pair, special_tokens=ids)
 
 
+def two_ends(backend: Any, texts: Mapping[str, str], settings: TokenizerSettings) -> None:
+    """MarkupLM's: <s> text </s>, in a pair <s> first </s> second </s>."""
+    cls, sep = texts["cls_token"], texts["sep_token"]
+    template(backend, f"{cls} $A {sep}", f"{cls} $A {sep} $B {sep}", [cls, sep])
+
+
 def t5_ends(backend: Any, texts: Mapping[str, str], settings: TokenizerSettings) -> None:
     """Text </s>, in a pair first </s> second </s>."""
     from tokenizers import processors
@@ -493,6 +501,9 @@ CLASSES: dict[str, TokenizerClass] = {
     "EsmTokenizer": TokenizerClass("WordLevel", ESM, residues, residue_ends, older=True),
     **dict.fromkeys(("RobertaTokenizer", "LongformerTokenizer", "LEDTokenizer", "BartTokenizer"), _ROBERTA),
     "LayoutLMv3Tokenizer": _LAYOUTLMV3,
+    "MarkupLMTokenizer": TokenizerClass(
+        "BPE", SPM, byte_level, two_ends, _BYTES, eats_space=True, segments=True, tree=True
+    ),
     "DebertaTokenizer": TokenizerClass("BPE", ENDS | BERT, byte_level, deberta_ends, _BYTES, segments=True),
     "GPT2Tokenizer": TokenizerClass("BPE", GPT | {"pad_token": None}, byte_level, None, _BYTES),
     "GPTNeoXTokenizer": TokenizerClass("BPE", GPT | {"pad_token": "<|padding|>"}, composed_byte_level, no_ends, _BYTES),

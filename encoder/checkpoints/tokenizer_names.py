@@ -22,6 +22,7 @@ _CLASSES = {
     "MPNetTokenizer": "mpnet",
     "ParakeetTokenizer": "parakeet_ctc parakeet_rnnt parakeet_tdt",
     "PegasusTokenizer": "pegasus",
+    "MarkupLMTokenizer": "markuplm",
     "Qwen2Tokenizer": "qwen2 qwen3 qwen3_moe",
     "RemBertTokenizer": "rembert",
     "RoFormerTokenizer": "roformer",

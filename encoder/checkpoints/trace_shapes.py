@@ -13,7 +13,10 @@ from encoder.edits.base import MEMORY_POINTS
 from encoder.errors import LoadError, TextError, quoted
 from encoder.inputs.boxes import checked
 from encoder.inputs.layout import Layout
+from encoder.inputs.nodes import checked as checked_nodes
+from encoder.inputs.nodes import spans_of
 from encoder.inputs.text import Tokenized
+from encoder.model.boxes import Boxes
 from encoder.model.config import EncoderConfig
 from encoder.model.hooks import LAYER_POINTS, OTHER_POINTS
 from encoder.trace.capture import ON_REQUEST
@@ -154,17 +157,25 @@ def _check_source(fields: Any, n_tokens: int) -> None:
         raise _wrong("source.words", source.words)
     if not _is_whole(source.n_full) or source.n_full < 0:
         raise _wrong("source.n_full", source.n_full)
+    if source.nodes is not None:
+        try:
+            spans_of(source.text if source.pair is None else source.pair, checked_nodes(source.nodes))
+        except TextError as error:
+            raise _wrong("source.nodes", source.nodes) from error
 
 
 def _check_places(places: Any, n_tokens: int, config: EncoderConfig) -> None:
-    """Boxes of the tokens that the model accepts."""
+    """Places of the tokens that the model accepts."""
     if places is None:
         return
     if config.places is None or not isinstance(places, list) or len(places) != n_tokens:
         raise _wrong("source.places", places)
     try:
         for place in places:
-            checked(place, config.places.largest)
+            if isinstance(config.places, Boxes):
+                checked(place, config.places.largest)
+            elif not isinstance(place, list) or not all(map(_is_whole, place)) or not config.places.has(tuple(place)):
+                raise _wrong("source.places", place)
     except TextError as error:
         raise _wrong("source.places", place) from error
 

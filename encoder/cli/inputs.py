@@ -219,6 +219,7 @@ def traces(options: argparse.Namespace, request: tuple[str, ...] = ()) -> Iterat
     from encoder.encoders.signal import SignalEncoder
     from encoder.encoders.text import of_text
     from encoder.inputs.box_files import open_words
+    from encoder.inputs.html_nodes import open_page
 
     labels = getattr(options, "labels", None)
     if options.run is not None:
@@ -235,9 +236,13 @@ def traces(options: argparse.Namespace, request: tuple[str, ...] = ()) -> Iterat
     given += [(models[-1], file) for file in options.file or []]
     for number, (model, one) in enumerate(track(given, len(given), "inputs")):
         if isinstance(one, Path) and model.config.places is not None:
-            words = open_words(one)
             encoder = of_text(model, "choose a text model.")
-            found = encoder.trace(words.text, pair, boxes=words.boxes, pad_to=pad_to, request=request)
+            if model.config.boxes is None:
+                page = open_page(one)
+                found = encoder.trace(page.text, pair, nodes=page.nodes, pad_to=pad_to, request=request)
+            else:
+                words = open_words(one)
+                found = encoder.trace(words.text, pair, boxes=words.boxes, pad_to=pad_to, request=request)
             yield Input(number, model, found, len(given) == 1, options)
             continue
         if isinstance(one, Path) and not isinstance(model, SignalEncoder):

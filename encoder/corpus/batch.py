@@ -132,7 +132,7 @@ def _watched(
     groups = Groups(sentences, key_tokens, model.device)
     watcher = Watcher(model, groups, strong=strong, vectors=vectors, vectors_of=vectors_of, maps_of=maps_of)
     with explain_out_of_memory(model.device, batch.ids.numel()), torch.no_grad(), visiting(watcher):
-        model.encoder(batch.ids, None, batch.segments)
+        model.encoder(batch.ids, None, batch.segments, places=batch.places)
     return watcher
 
 

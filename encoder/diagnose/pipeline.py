@@ -423,6 +423,10 @@ class Pipeline:
     @classmethod
     def of(cls, model: TextEncoder, prompt: str | None = None) -> Pipeline:
         """The right pipeline of a model. prompt: what is put before each text; None: the model's own."""
+        if model.tokenizer.tags is not None:
+            raise EncoderError(
+                f"The faults here are of plain texts, and {model.name} has nodes of a page: choose another."
+            )
         limit = model.config.max_tokens
         if model.max_embed_tokens is not None:
             limit = min(limit, model.max_embed_tokens)

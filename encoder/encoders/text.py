@@ -15,6 +15,7 @@ from encoder.edits import Edit
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, TextError, quoted
 from encoder.inputs.boxes import Box, Words, placed, words_of
+from encoder.inputs.nodes import Node
 from encoder.inputs.text import Batch, TextWindow, Tokenized, texts_of
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.classifier import Classifier
@@ -24,6 +25,7 @@ from encoder.model.encoder import Encoder
 from encoder.model.entity_head import EntityHead
 from encoder.model.mlm import MaskedPrediction, MLMHead
 from encoder.model.overview import Receiver
+from encoder.model.paths import Paths
 from encoder.model.pooling import LateConfig, SparseConfig, parts_of, pool
 from encoder.model.steps import LayerMix, check_widths, width_after
 from encoder.trace.capture import record
@@ -121,30 +123,37 @@ class TextEncoder(NamedEncoder):
         max_tokens: int | None = None,
         *,
         boxes: Sequence[Box] | None = None,
+        nodes: Sequence[Node] | None = None,
     ) -> Tokenized:
         """Text -> tokens, cut at `max_tokens` or at what the model accepts, whichever is less.
 
-        boxes: of `trace`. Raises TextError for a token that the encoder has no vector for, and for boxes that do not
-        fit.
+        boxes, nodes: of `trace`. Raises TextError for a token that the encoder has no vector for, and for boxes or
+        nodes that do not fit.
         """
         limit = self.config.max_tokens if max_tokens is None else min(max_tokens, self.config.max_tokens)
         words = self._words(text, pair, boxes)
-        found = self.tokenizer.encode(text if words is None else words.text, pair, limit)
+        self._check_nodes(nodes)
+        found = self.tokenizer.encode(text if words is None else words.text, pair, limit, nodes)
         return self._placed(_known(found, self.config, self.name), words)
 
     def _words(self, text: str, pair: str | None, boxes: Sequence[Box] | None) -> Words | None:
         """The words of a text with their boxes; None without boxes. Raises TextError for boxes that do not fit."""
         if boxes is None:
             return None
-        if self.config.places is None:
+        if self.config.boxes is None:
             raise TextError(f"{self.name} knows no places on a page: leave the boxes out, or open a LayoutLM or LiLT.")
         if pair:
             raise TextError("Boxes belong to one text: leave the second text out, or the boxes.")
-        return words_of(text, boxes, self.config.places.largest)
+        return words_of(text, boxes, self.config.boxes.largest)
+
+    def _check_nodes(self, nodes: Sequence[Node] | None) -> None:
+        """Raise TextError for nodes where the model knows no tree."""
+        if nodes is not None and not isinstance(self.config.places, Paths):
+            raise TextError(f"{self.name} knows no tree of a page: leave the nodes out, or open a MarkupLM.")
 
     def _placed(self, sentence: Tokenized, words: Words | None) -> Tokenized:
         """The tokens with the boxes of their words, where there are boxes."""
-        shape = self.config.places
+        shape = self.config.boxes
         return sentence if words is None or shape is None else placed(sentence, words, shape)
 
     def windows(
@@ -155,16 +164,19 @@ class TextEncoder(NamedEncoder):
         stride: int | None = None,
         max_tokens: int | None = None,
         boxes: Sequence[Box] | None = None,
+        nodes: Sequence[Node] | None = None,
     ) -> list[TextWindow]:
         """A text of any length as overlapping windows of `max_tokens` tokens, by default what the model accepts.
 
         pair: the longer text slides, and every window contains the other (`Tokenizer.windows`). stride: tokens from the
-        start of a window to the start of the next, by default half of what a window contains of the text. boxes: of
-        `trace`. Raises TextError for a stride that would leave out tokens, and for boxes that do not fit.
+        start of a window to the start of the next, by default half of what a window contains of the text. boxes,
+        nodes: of `trace`. Raises TextError for a stride that would leave out tokens, and for boxes or nodes that do not
+        fit.
         """
         limit = self.config.max_tokens if max_tokens is None else min(max_tokens, self.config.max_tokens)
         words = self._words(text, pair, boxes)
-        found = self.tokenizer.windows(text if words is None else words.text, limit, stride, pair)
+        self._check_nodes(nodes)
+        found = self.tokenizer.windows(text if words is None else words.text, limit, stride, pair, nodes)
         known = (_known(window.sentence, self.config, self.name) for window in found)
         return [
             dataclasses.replace(window, sentence=self._placed(one, words))
@@ -179,6 +191,7 @@ class TextEncoder(NamedEncoder):
         pair: str | None = None,
         *,
         boxes: Sequence[Box] | None = None,
+        nodes: Sequence[Node] | None = None,
         target: str | Sequence[int] | None = None,
         begin: Sequence[str] = (),
         pad_to: int | None = None,
@@ -191,13 +204,14 @@ class TextEncoder(NamedEncoder):
         A text longer than the model accepts is cut; `trace.source.n_full` says how long it was. pad_to: the number of
         tokens of the longest text in its batch; `trace.mask` marks the padding, `trace.unpadded` leaves it out.
         boxes: of each word between blanks its left, upper, right and lower edge on the page, from 0 to 1000 (LayoutLM,
-        LiLT); without them all are 0.
+        LiLT); without them all are 0. nodes: of the text, or of `pair`, the number of words between blanks and the path
+        in a tree of HTML (MarkupLM); `inputs.html_nodes` finds them.
         `edits` change the forward pass (encoder.edits); `request` records more hook points (capture.ON_REQUEST).
         target, begin, decoder_edits: with a target, `trace.decoder` is the decoder's pass over it (`decode`).
         Raises TextError for a length that cannot be padded to, EncoderError for edits or a request that do not fit, and
         OutOfMemory.
         """
-        sentence = self.tokenize(text, pair, boxes=boxes)
+        sentence = self.tokenize(text, pair, boxes=boxes, nodes=nodes)
         found = self.trace_tokens(sentence, pad_to=pad_to, edits=edits, request=request)
         return (
             found if target is None else self.decode(found, target, begin=begin, edits=decoder_edits, request=request)
@@ -239,6 +253,7 @@ class TextEncoder(NamedEncoder):
         stride: int | None = None,
         max_tokens: int | None = None,
         boxes: Sequence[Box] | None = None,
+        nodes: Sequence[Node] | None = None,
         edits: Sequence[Edit] = (),
         request: Sequence[str] = (),
     ) -> Iterator[TraceWindow]:
@@ -246,7 +261,7 @@ class TextEncoder(NamedEncoder):
 
         No window attends to another: to the model, each is a text whose positions count from 0.
         """
-        for window in self.windows(text, pair, stride=stride, max_tokens=max_tokens, boxes=boxes):
+        for window in self.windows(text, pair, stride=stride, max_tokens=max_tokens, boxes=boxes, nodes=nodes):
             trace = self.trace_tokens(window.sentence, edits=edits, request=request)
             yield TraceWindow(trace, window.tokens, window.characters, window.slides)
 
@@ -400,9 +415,9 @@ class TextEncoder(NamedEncoder):
         """[B, T, D]: what is pooled, which is the output, or the mean over layers. ids: of the batch, known ones."""
         inputs = ids, batch.mask, batch.segments
         if self.mix is None:
-            return self.encoder(*inputs)
+            return self.encoder(*inputs, places=batch.places)
         with record() as recorder:
-            output = self.encoder(*inputs)
+            output = self.encoder(*inputs, places=batch.places)
         after = [f"layers.{layer}.{self.config.after_layer}" for layer in range(self.config.n_layers - 1)]
         mixed: Tensor = self.mix([*(recorder.values[name] for name in ("embedding", *after)), output])
         return mixed

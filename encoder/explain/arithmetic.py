@@ -131,7 +131,7 @@ def distance_rows(shape: Any, queries: NDArray[np.integer], keys: NDArray[np.int
     return np.clip(distance + shape.span, 0, 2 * shape.span - 1)
 
 
-def allowed(mask: Bools, queries: NDArray[np.integer], causal: bool, window: int | None) -> Bools:
+def allowed(mask: Bools, queries: NDArray[np.integer], causal: bool, window: int | None, block: int = 0) -> Bools:
     """mask [T] (True: a real token), queries [Ti] -> [Ti, T]: which keys each query can attend to."""
     distance = queries[:, None] - np.arange(len(mask))[None, :]  # [Ti, T], i - j
     seen = np.broadcast_to(mask, distance.shape)
@@ -139,6 +139,8 @@ def allowed(mask: Bools, queries: NDArray[np.integer], causal: bool, window: int
         seen = seen & (distance >= 0)
     if window is not None:
         seen = seen & (np.abs(distance) <= window)
+    if block:
+        seen = seen & (queries[:, None] // block == np.arange(len(mask))[None, :] // block)
     return seen
 
 

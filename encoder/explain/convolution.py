@@ -92,10 +92,10 @@ def convolution(trace: Trace, place: Place) -> ConvolutionStep:
     module, shape = trace.encoder.block(place.layer % max(1, config.n_layers)).convolution, config.conformer
     if module is None or shape is None:
         raise EncoderError("The layers of this model have no convolution: choose a Conformer.")
-    place = place.checked(config, trace.n_tokens, config.d_model)
+    place, channels = place.checked(config, trace.n_tokens, config.d_model), shape.expansion * config.d_model
     i, c, d = place.query, place.neuron, place.component
-    if c >= config.d_model:
-        raise EncoderError(f"No channel {c} here: choose 0 to {config.d_model - 1}.")
+    if c >= channels:
+        raise EncoderError(f"No channel {c} here: choose 0 to {channels - 1}.")
     tokens = range(max(0, i - shape.before), min(trace.n_tokens, i + shape.after + 1))
     rows = slice(tokens.start, tokens.stop)
     x = sublayer_input(trace, place.layer, "convolution", rows).to(module.w_in.weight.dtype)

@@ -119,6 +119,7 @@ def layer_parts(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> tu
     the experts that a token uses."""
     n, d, f, h = ("n", n_tokens), ("D", config.d_model), ("F", config.used_ffn), ("H", config.n_heads)
     inner = ("HK", config.n_heads * config.d_head)
+    seen = ("b", min(config.attention_block, n_tokens)) if config.attention_block else n
     maps = 3 if config.gated else 2
     act = ELEMENTWISE[config.activation] + (1 if config.gated else 0)
 
@@ -130,10 +131,12 @@ def layer_parts(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> tu
     if config.conformer is not None:
         ffns, adds, norms, often = 2, 4, 5, "four and five times"
         kernel, ends = ("k", config.conformer.kernel), ELEMENTWISE["norm"] + ELEMENTWISE[config.activation]
+        wider = config.conformer.expansion
+        c = d if wider == 1 else ("C", wider * config.d_model)
         module = (
-            part("convolution maps", "Maps of the convolution", Term(6, (n, d, d)), Term(3, (n, d))),
-            part("convolution", "Convolution over tokens", Term(2, (n, kernel, d)), Term(1, (n, d)), False),
-            part("channels", "Norm and activation of channels", Term(ends, (n, d)), Term(1, (n, d)), False),
+            part("convolution maps", "Maps of the convolution", Term(6, (n, d, c)), Term(3, (n, c))),
+            part("convolution", "Convolution over tokens", Term(2, (n, kernel, c)), Term(1, (n, c)), False),
+            part("channels", "Norm and activation of channels", Term(ends, (n, c)), Term(1, (n, c)), False),
         )
     distances: tuple[CostPart, ...] = ()
     if config.distance_keys is not None:
@@ -141,14 +144,14 @@ def layer_parts(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> tu
         from_sines = (part("distance keys", "Keys of distances", *made),) if not config.distance_keys.rows else ()
         distances = (
             *from_sines,
-            part("distances", "Products with keys of distances", Term(4, (n, n, inner)), Term(1, (h, n, n))),
+            part("distances", "Products with keys of distances", Term(4, (n, seen, inner)), Term(1, (h, n, seen))),
         )
     own = (
         part("qkv", "Queries, keys, values", *qkv_terms(config, n, d, inner)),
-        part("scores", "Scores q·k", Term(2, (n, n, inner)), Term(1, (h, n, n))),
+        part("scores", "Scores q·k", Term(2, (n, seen, inner)), Term(1, (h, n, seen))),
         *distances,
-        part("softmax", "Softmax", Term(ELEMENTWISE["softmax"], (h, n, n)), Term(1, (h, n, n)), False),
-        part("mixing", "Weighted sum α·v", Term(2, (n, n, inner)), Term(1, (n, inner))),
+        part("softmax", "Softmax", Term(ELEMENTWISE["softmax"], (h, n, seen)), Term(1, (h, n, seen)), False),
+        part("mixing", "Weighted sum α·v", Term(2, (n, seen, inner)), Term(1, (n, inner))),
         part("output", "Output projection W_O", Term(2, (n, inner, d)), Term(1, (n, d))),
         *module,
         part("ffn", "Feed-forward matrices", Term(2 * maps * ffns, (n, d, f)), Term(ffns, (n, d))),
@@ -236,7 +239,7 @@ def crossover(config: EncoderConfig) -> Crossover:
     projections, ffn_share = d * (h + g) / h, ffn / 4 * d * f / (h * k)
     n = projections + ffn_share
     gate = "" if ffn == 4 else r"1.5\, "
-    if config.places is not None and (r := config.places.shrink):
+    if config.boxes is not None and (r := config.boxes.shrink):
         factor, symbol = (1 + r**-2) / (1 + 1 / r), r"\frac{1 + r^{-2}}{1 + r^{-1}}"
         return Crossover(
             n * factor,

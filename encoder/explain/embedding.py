@@ -1,4 +1,4 @@
-"""The embedding: a row of the table, plus segment, position and box, then a norm and a projection.
+"""The embedding: a row of the table, plus segment, position and place, then a norm and a projection.
 
 Shapes: T tokens, V vocabulary, E width of the tables (D unless they are factorised), D d_model.
 """
@@ -14,6 +14,7 @@ from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import array, norm_of, value
 from encoder.model.config import EncoderConfig
+from encoder.model.paths import Paths
 from encoder.trace.trace import Trace
 
 
@@ -29,8 +30,10 @@ class EmbeddingStep:
     segment: Floats | None
     #: [E]; None where the model adds none.
     position: Floats | None
-    #: [E]: of its box on the page; None where the model knows none.
-    box: Floats | None
+    #: [E]: of its box on the page, or of its path in the page's tree; None where the model knows none.
+    place_vector: Floats | None
+    #: "box" or "path".
+    place_name: str
     #: [E]: their sum.
     total: Floats
     #: [E]: after the embedding norm; None without one.
@@ -44,7 +47,8 @@ class EmbeddingStep:
     def formula(self) -> Formula:
         """The selected component of the sum."""
         i, c = self.place.query, min(self.place.component, len(self.total) - 1)
-        parts = {"E_{t_i}": self.token, "S_{s_i}": self.segment, "P_i": self.position, "B_i": self.box}
+        parts = {"E_{t_i}": self.token, "S_{s_i}": self.segment, "P_i": self.position}
+        parts["B_i" if self.place_name == "box" else "T_i"] = self.place_vector
         added = {name: bracketed(vector[c]) for name, vector in parts.items() if vector is not None}
         return Formula(
             symbols=stack(r"x_i = " + " + ".join(added), rf"t_{{{i}}} = {self.id}"),
@@ -62,7 +66,7 @@ class EmbeddingStep:
 
 
 def embedding(trace: Trace, place: Place) -> EmbeddingStep:
-    """Token i: its row of the table, segment, position, box, their sum, the norm, the projection.
+    """Token i: its row of the table, segment, position, place, their sum, the norm, the projection.
 
     Raises EncoderError for another input than text.
     """
@@ -74,15 +78,16 @@ def embedding(trace: Trace, place: Place) -> EmbeddingStep:
     token = value(trace, "embedding.tokens", i)
     segment = value(trace, "embedding.segments", i) if "embedding.segments" in trace.values else None
     position = None if trace.position is None else array(trace.position[i])
-    box = value(trace, "embedding.places", i) if "embedding.places" in trace.values else None
-    total: Floats = np.sum([part for part in (token, segment, position, box) if part is not None], axis=0)
+    of_place = value(trace, "embedding.places", i) if "embedding.places" in trace.values else None
+    total: Floats = np.sum([part for part in (token, segment, position, of_place) if part is not None], axis=0)
     return EmbeddingStep(
         place=place,
         id=trace.ids[i],
         token=token,
         segment=segment,
         position=position,
-        box=box,
+        place_vector=of_place,
+        place_name="path" if isinstance(config.places, Paths) else "box",
         total=total,
         normalised=array(norm_of(trace, "embedding_norm", i).output) if config.embedding_norm else None,
         output=value(trace, "embedding", i),

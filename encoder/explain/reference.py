@@ -145,7 +145,7 @@ class Recomputation:
         self.mask: Bools = np.asarray(trace.mask.tolist())
         segments = trace.source.segments if trace.source is not None and trace.config.n_segments > 1 else ()
         self.segments = np.asarray([*segments] + [0] * (self.n_tokens - len(segments)))
-        self.boxes = None if trace.places is None else np.asarray(trace.places.tolist())  # [T, 4]
+        self.places = None if trace.places is None else np.asarray(trace.places.tolist())  # [T, P]
         self._parameters = trace.encoder.state_dict()
         self._kept: dict[tuple[Any, ...], Any] = {}
         self.beside = None if self.config.beside is None else BesideRecomputation(self)
@@ -229,15 +229,30 @@ class Recomputation:
             rows = np.where(real, np.cumsum(real) - 1 + config.position_offset, config.pad_position)
         return rows
 
-    def box_rows(self) -> Floats | None:
+    def place_rows(self) -> Floats | None:
         """[T, E], or None where the model knows no places on a page."""
+        boxes = self.config.boxes
         if self.config.places is None or self.config.beside is not None:
             return None
-        return self.box_vectors("embedding.places", bool(self.config.places.joined))
+        if boxes is None:
+            return self.path_vectors("embedding.places", self.config.places.nowhere)
+        return self.box_vectors("embedding.places", bool(boxes.joined))
+
+    def path_vectors(self, at: str, nowhere: tuple[int, ...]) -> Floats:
+        """[T, E]: the vectors of the paths from the tables and the two linear maps at that place."""
+        places = np.tile(np.array(nowhere), (self.n_tokens, 1)) if self.places is None else self.places
+        tags, numbers = np.split(places, 2, axis=1)  # [T, N]
+        steps = [
+            self.weight(f"{at}.tags.{step}.weight", list(tags[:, step]))
+            + self.weight(f"{at}.numbers.{step}.weight", list(numbers[:, step]))
+            for step in range(tags.shape[1])
+        ]
+        hidden = np.maximum(self.apply(np.concatenate(steps, axis=-1), f"{at}.w_in"), 0.0)
+        return self.apply(hidden, f"{at}.w_out")
 
     def box_vectors(self, at: str, joined: bool) -> Floats:
         """[T, E]: the vectors of the boxes from the tables at that place, joined or added."""
-        boxes = np.zeros((self.n_tokens, 4), dtype=np.int64) if self.boxes is None else self.boxes
+        boxes = np.zeros((self.n_tokens, 4), dtype=np.int64) if self.places is None else self.places
         left, upper, right, lower = boxes.T
         rows = {"x": (left, right), "y": (upper, lower), "height": (lower - upper,), "width": (right - left,)}
         x, y, height, width = (
@@ -251,7 +266,7 @@ class Recomputation:
     def embedding_sum(self) -> Floats:
         """[T, E]: token + segment + position + box."""
         total = self.token_rows()
-        for part in (self.segment_rows(), self.position_rows(), self.box_rows()):
+        for part in (self.segment_rows(), self.position_rows(), self.place_rows()):
             total = total if part is None else total + part
         return total
 
@@ -274,7 +289,17 @@ class Recomputation:
         """[T, D]: the stream before one of the config's sublayers."""
         parts: tuple[str, ...] = self.config.sublayers
         at = parts.index(part)
-        return self.after(layer, parts[at - 1]) if at else self.stream(layer)
+        if at or layer != self.config.letters_layer:
+            return self.after(layer, parts[at - 1]) if at else self.stream(layer)
+        return self.stream(layer) + self.letters(layer)
+
+    @_once
+    def letters(self, layer: int) -> Floats:
+        """[T, D]: what a layer adds to its input of the letters that the layer before writes."""
+        name = f"{self._layer(layer)}.letters"
+        written = self.apply(self.stream(layer), f"{name}.w_in")
+        written = arithmetic.softmax(written, np.ones(written.shape, dtype=bool))
+        return self.apply(written, f"{name}.w_out")
 
     def norm_name(self, layer: int, part: str) -> str | None:
         """Name of a sublayer's norm among the weights; None where it has none."""
@@ -405,7 +430,7 @@ class Recomputation:
             bias = self.beside.products(layer, head, rows)
         scale = config.score_scale if scaled else 1.0
         causal = config.causal if causal is None else causal
-        allowed = arithmetic.allowed(self.mask, rows, causal, config.window_of_layer(layer))
+        allowed = arithmetic.allowed(self.mask, rows, causal, config.window_of_layer(layer), config.attention_block)
         plain = arithmetic.scores(q, k, scale)
         for term in self._distance_terms(layer, head, rows):
             plain = plain + term * scale
@@ -415,10 +440,10 @@ class Recomputation:
 
     def _bias_on_page(self, rows: NDArray[np.integer]) -> Floats | None:
         """[H, Ti, T]: the bias by the distances of left and of lower edges; None without one, or without boxes."""
-        shape = self.config.places
-        if shape is None or not shape.buckets or self.boxes is None:
+        shape = self.config.boxes
+        if shape is None or not shape.buckets or self.places is None:
             return None
-        edges = {"x": self.boxes[:, 0], "y": self.boxes[:, 3]}
+        edges = {"x": self.places[:, 0], "y": self.places[:, 3]}
         across, down = (
             arithmetic.relative_bias(self.weight(f"box_bias_{name}.weight"), shape.max_distance, edge[rows], edge)
             for name, edge in edges.items()

@@ -221,6 +221,8 @@ def _scores(trace: Trace, place: Place, variant: Variant, rows: slice) -> tuple[
     allowed = trace.mask.expand(distance.shape)
     if variant.causal:
         allowed = allowed & (distance >= 0)
+    if block := trace.config.attention_block:
+        allowed = allowed & (keys[rows].unsqueeze(-1) // block == keys // block)
     return scores, allowed if window is None else allowed & (distance.abs() <= window)
 
 

@@ -86,10 +86,12 @@ def facts(model: NamedEncoder, trace: Trace, **more: object) -> dict[str, str]:
     if length is not None:
         hidden = "; padding is not shown" if trace.n_left_out else ""
         said["Tokens"] += f", padded to {length:,} as in a batch{hidden}"
-    if trace.places is not None:
-        said["Boxes"] = "one for each word, without the image of the page"
-    elif no_boxes := assumed(config.places, source):
-        said["Boxes"] = no_boxes
+    if not_known := assumed(config.places, source):
+        said["Places"] = not_known
+    elif trace.places is not None:
+        said["Places"] = (
+            "a path for each node" if config.boxes is None else "a box for each word, without the page’s image"
+        )
     if trace.edits:
         said["Edits"] = edits_code(trace.edits)
     if model.remarks:

@@ -19,14 +19,15 @@ def page_of_words(
     boxes: object,
     weights: object,
     *,
+    names: Sequence[str] = (),
     selected: Sequence[int] = (),
     colours: str = "blue",
     what: str = "weight",
 ) -> go.Figure:
     """words [W] at boxes [W, 4] (left, upper, right, lower), filled by weights [W]; trace 0 has a point for each word.
 
-    selected: words with a frame; what: names the weight under the pointer. Colours end at the largest weight. Raises
-    ValueError for shapes that do not fit.
+    names: what the pointer reads in the place of the words; selected: words with a frame; what: names the weight under
+    the pointer. Colours end at the largest weight. Raises ValueError for shapes that do not fit.
     """
     places, values = np.asarray(boxes, dtype=float), np.asarray(weights, dtype=float)
     if places.shape != (len(words), 4) or values.shape != (len(words),):
@@ -40,8 +41,10 @@ def page_of_words(
         marker={"opacity": 0.0, "size": 14},
         text=shown,
         textposition="middle center",
-        customdata=[f"{what} {value:.3f}" for value in values],
-        hovertemplate="%{text}: %{customdata}<extra></extra>",
+        customdata=[
+            f"{name}: {what} {value:.3f}" for name, value in zip(map(shown_label, names or words), values, strict=True)
+        ],
+        hovertemplate="%{customdata}<extra></extra>",
         showlegend=False,
         cliponaxis=False,
     )

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from encoder.errors import TextError, quoted
+from encoder.inputs import nodes
 from encoder.inputs.text import Tokenized, readable
 from encoder.model.boxes import Boxes
+from encoder.model.paths import Paths
 
 Box = tuple[int, int, int, int]
 #: One line of words with boxes, for people.
@@ -92,7 +94,7 @@ def boxes_of(sentence: Tokenized) -> tuple[Box, ...] | None:
 
     Words that were cut are nowhere.
     """
-    if sentence.places is None:
+    if sentence.places is None or sentence.nodes is not None:
         return None
     found = [NOWHERE] * len(sentence.text.split(" "))
     for word, place in zip(words_of_tokens(sentence), sentence.places, strict=True):
@@ -102,9 +104,11 @@ def boxes_of(sentence: Tokenized) -> tuple[Box, ...] | None:
     return tuple(found)
 
 
-def assumed(shape: Boxes | None, sentence: Tokenized | None) -> str:
-    """What a model of pages assumes of a text without boxes, in a sentence; "" where it assumes nothing."""
-    if shape is None or sentence is None or sentence.places is not None:
+def assumed(shape: Boxes | Paths | None, sentence: Tokenized | None) -> str:
+    """What a model of pages assumes of a text without boxes or nodes, in a sentence; "" where it assumes nothing."""
+    if not isinstance(shape, Boxes):
+        return nodes.assumed(sentence)
+    if sentence is None or sentence.places is not None:
         return ""
     return "No word has a box, so the model takes all boxes as 0, 0, 0, 0, the upper left corner of the page."
 

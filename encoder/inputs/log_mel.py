@@ -140,6 +140,46 @@ class StackedMel:
 
 
 @dataclass(frozen=True)
+class PairedMel:
+    """Granite Speech's input: a log-mel spectrogram as Whisper scales it, two frames side by side, without a last frame
+    that has no pair. n_mels: M; frame: samples of the window; n_fft: W = n_fft / 2 + 1; stride: samples from a frame to
+    the next; seconds: the most."""
+
+    rate: int = 16_000
+    n_mels: int = 80
+    n_fft: int = 512
+    frame: int = 400
+    stride: int = 160
+    seconds: float = 30.0
+
+    @property
+    def hop(self) -> int:
+        """Samples from one step to the next."""
+        return 2 * self.stride
+
+    def features(self, samples: Array) -> Array:
+        """Samples [N] at `rate` -> [steps, 2 x M]."""
+        given = samples[: int(self.seconds * self.rate)].astype(np.float64)
+        filled = np.pad(given, self.n_fft // 2, mode="reflect" if len(given) > self.n_fft // 2 else "constant")
+        frames = np.lib.stride_tricks.sliding_window_view(filled, self.n_fft)[:: self.stride]
+        before = (self.n_fft - self.frame) // 2
+        window = np.pad(np.hanning(self.frame + 1)[:-1], (before, self.n_fft - self.frame - before))  # periodic
+        power = np.abs(np.fft.rfft(frames * window)) ** 2  # [S, W]
+        log = np.log10(np.maximum(WHISPER_FLOOR, power @ htk_filters(self.rate, self.n_mels, self.n_fft)))
+        scaled = np.maximum(log, log.max() - 8.0) / 4.0 + 1.0
+        whole = scaled[: len(scaled) // 2 * 2]
+        return whole.reshape(-1, 2 * self.n_mels).astype(np.float32)
+
+    def n_steps(self, n_samples: int) -> int:
+        """Steps of so many samples."""
+        return (1 + n_samples // self.stride) // 2
+
+    def least(self, n_steps: int) -> int:
+        """The least number of samples for so many steps."""
+        return self.stride * (2 * n_steps - 1)
+
+
+@dataclass(frozen=True)
 class NemoMel:
     """Parakeet's input: a log-mel spectrogram of the sound with its high frequencies raised, each band with mean 0 and
     variance 1 (NeMo). n_mels: M; frame: samples of the window; n_fft: W = n_fft / 2 + 1; seconds: the most."""
@@ -174,7 +214,7 @@ class NemoMel:
 
 
 #: Those whose input is as long as the sound, and all of them.
-AnyLength = Samples | StackedMel | NemoMel
+AnyLength = Samples | StackedMel | PairedMel | NemoMel
 Preparation = KaldiMel | WhisperMel | AnyLength
 
 
@@ -198,6 +238,14 @@ def kaldi_filters(rate: int, n_mels: int) -> NDArray[np.float64]:
     hertz = np.concatenate(([20.0, rate // 2], rate / KALDI_FFT * np.arange(KALDI_FFT // 2 + 1)))
     mels = 1127.0 * np.log(1.0 + hertz / 700.0)
     return triangles(mels[2:], np.linspace(float(mels[0]), float(mels[1]), n_mels + 2))
+
+
+@lru_cache(maxsize=8)
+def htk_filters(rate: int, n_mels: int, n_fft: int) -> NDArray[np.float64]:
+    """[W, M]: triangles of equal height on HTK's mel scale, 2595 log10(1 + f / 700), from 0 Hz to half the rate."""
+    mels = np.linspace(0.0, 2595.0 * np.log10(1.0 + rate / 2 / 700.0), n_mels + 2)
+    edges = 700.0 * (10.0 ** (mels / 2595.0) - 1.0)
+    return triangles(np.linspace(0, rate // 2, n_fft // 2 + 1), edges)
 
 
 @lru_cache(maxsize=8)

@@ -40,6 +40,8 @@ class Tokenized:
     n_full: int
     #: Where each token is on its page, P numbers, such as its word's box; None: nothing is known of a page.
     places: tuple[tuple[int, ...], ...] | None = None
+    #: The nodes of the text, or of the second one, in a tree of HTML (`inputs.nodes`); None: nothing is known of one.
+    nodes: tuple[tuple[int, str], ...] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -48,6 +50,13 @@ class Tokenized:
     def cut(self) -> bool:
         """Whether the text was longer than its tokens here."""
         return self.n_full > len(self.ids)
+
+    @property
+    def nowhere(self) -> tuple[int, ...]:
+        """The place of a token without a place: that of the first special one, or zeros."""
+        places = self.places or ((),)
+        pairs = zip(self.special, places, strict=False)
+        return next((place for special, place in pairs if special), (0,) * len(places[0]))
 
     def filled(self, token: str, token_id: int, n_tokens: int) -> Tokenized:
         """The same with a special token at its end, repeated up to `n_tokens`."""
@@ -62,7 +71,7 @@ class Tokenized:
             special=self.special + (True,) * more,
             offsets=self.offsets + ((0, 0),) * more,
             n_full=max(self.n_full, n_tokens),
-            places=None if self.places is None else self.places + ((0,) * len(self.places[0]),) * more,
+            places=None if self.places is None else self.places + (self.nowhere,) * more,
         )
 
 

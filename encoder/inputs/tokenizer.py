@@ -6,7 +6,9 @@ Shapes: B batch, T tokens.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +18,22 @@ from torch import Tensor
 from encoder.errors import LoadError, TextError, quoted
 from encoder.inputs.json_file import check_regular, read_special_tokens
 from encoder.inputs.label_prompt import LabelPrompt
+from encoder.inputs.nodes import Node, Span, TagTable, checked, nodes_of_tokens, spans_of, words_as_nodes
 from encoder.inputs.text import Batch, TextWindow, Tokenized, readable
 from encoder.inputs.token_labels import display_label
 from encoder.inputs.tokenizer_bounds import MOST_GROWTH, growth_of, panics_raised
 
 if TYPE_CHECKING:
     import tokenizers
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A text to tokenize. pieces: of it, which are tokenized one by one, or None; nodes: of which they are, or None."""
+
+    text: str
+    pieces: list[Span] | None = None
+    nodes: tuple[Node, ...] | None = None
 
 
 class Tokenizer:
@@ -31,7 +43,8 @@ class Tokenizer:
     most_characters: of a text, None: any; a server bounds it, since the library takes several hundred bytes of memory
     for each. segmented: whether the second text of a pair is segment 1, else all is segment 0; cut_side: the end at
     which a text that is too long is cut, "right" or "left". label_prompt: splits a text into words that are tokenized
-    one by one, None: the text is tokenized as a whole.
+    one by one; tags: makes numbers of the paths of nodes, which are tokenized one by one; None for both: a text is
+    tokenized as a whole.
     """
 
     def __init__(
@@ -44,6 +57,7 @@ class Tokenizer:
         segmented: bool = True,
         cut_side: str = "right",
         label_prompt: LabelPrompt | None = None,
+        tags: TagTable | None = None,
     ) -> None:
         backend.no_truncation()
         backend.no_padding()
@@ -52,7 +66,7 @@ class Tokenizer:
         self.pad_token = self._first_known("pad_token", "[PAD]", "<pad>") or "[PAD]"
         self.pad_id = backend.token_to_id(self.pad_token)
         self.fill_to, self.most_characters = fill_to, most_characters
-        self.segmented, self.cut_side, self.label_prompt = segmented, cut_side, label_prompt
+        self.segmented, self.cut_side, self.label_prompt, self.tags = segmented, cut_side, label_prompt, tags
         self.byte_level = any("ByteLevel" in repr(part) for part in (backend.pre_tokenizer, backend.decoder))
 
     @classmethod
@@ -121,6 +135,10 @@ class Tokenizer:
                 backend.add_special_tokens([tokenizers.AddedToken(token, normalized=False, special=True)])
         return self._but(backend=backend)
 
+    def naming(self, special: dict[str, str]) -> Tokenizer:
+        """The same tokenizer with more special tokens by name; its own come first."""
+        return self._but(special=special | self.special)
+
     def filled_to(self, n_tokens: int | None) -> Tokenizer:
         """The same tokenizer with `fill_to`. Raises LoadError for a vocabulary without a padding token."""
         if n_tokens is not None and self.pad_id is None:
@@ -135,9 +153,13 @@ class Tokenizer:
         """The same tokenizer, which tokenizes word by word, as `prompt` splits a text; None: as a whole."""
         return self._but(label_prompt=prompt)
 
+    def node_by_node(self, tags: TagTable | None) -> Tokenizer:
+        """The same tokenizer, which tokenizes the nodes of a text one by one, with their paths; None: as a whole."""
+        return self._but(tags=tags)
+
     def _but(self, **changes: Any) -> Tokenizer:
         """The same tokenizer with other settings."""
-        names = ("backend", "special", "fill_to", "most_characters", "segmented", "cut_side", "label_prompt")
+        names = ("backend", "special", "fill_to", "most_characters", "segmented", "cut_side", "label_prompt", "tags")
         return Tokenizer(**{name: getattr(self, name) for name in names} | changes)
 
     @property
@@ -171,13 +193,20 @@ class Tokenizer:
         """The vocabulary's entry for an id."""
         return self.backend.id_to_token(token_id) or f"[{token_id}]"
 
-    def encode(self, text: str, pair: str | None = None, max_tokens: int | None = None) -> Tokenized:
+    def encode(
+        self,
+        text: str,
+        pair: str | None = None,
+        max_tokens: int | None = None,
+        nodes: Sequence[Node] | None = None,
+    ) -> Tokenized:
         """Tokens of a text, or of a text and its pair, special tokens included, cut at `max_tokens`.
 
-        An empty pair is none. A pair is cut at the ends of both texts, the longer one first. Raises TextError when
-        `max_tokens` leaves no room for text.
+        An empty pair is none. A pair is cut at the ends of both texts, the longer one first. nodes: of the text, or of
+        the second one (`inputs.nodes`). Raises TextError when `max_tokens` leaves no room for text, and for nodes that
+        do not fit.
         """
-        texts = _given(text, pair)
+        texts = self._given(text, pair, nodes)
         encodings = [self._encode(part) for part in texts]
         n_full = sum(map(len, encodings)) + self._n_special(len(texts))
         if max_tokens is not None and n_full > max_tokens:
@@ -218,17 +247,22 @@ class Tokenizer:
         )
 
     def windows(
-        self, text: str, max_tokens: int, stride: int | None = None, pair: str | None = None
+        self,
+        text: str,
+        max_tokens: int,
+        stride: int | None = None,
+        pair: str | None = None,
+        nodes: Sequence[Node] | None = None,
     ) -> list[TextWindow]:
         """A text of any length -> windows of at most `max_tokens` tokens, special tokens included.
 
         stride: tokens of text from the start of one window to the start of the next, by default half of what a window
         contains. The windows cover every token; a text that fits, or is empty, gives one window.
         pair: the longer text slides; every window contains the other, as a question next to its passage (Devlin et al.
-        2019, SQuAD). The other text is cut where it would leave less than a quarter of the room.
+        2019, SQuAD). The other text is cut where it would leave less than a quarter of the room. nodes: of `encode`.
         Raises TextError for a stride that leaves out tokens or is below 1, and when there is no room for text.
         """
-        texts = _given(text, pair)
+        texts = self._given(text, pair, nodes)
         room = self._room(max_tokens, len(texts))
         encodings = [self._encode(part) for part in texts]
         n_full = sum(map(len, encodings)) + self._n_special(len(texts))
@@ -261,29 +295,51 @@ class Tokenizer:
             )
         return found
 
-    def _encode(self, text: str) -> tokenizers.Encoding:
-        most = self.most_characters
+    def _given(self, text: str, pair: str | None, nodes: Sequence[Node] | None) -> list[_Given]:
+        """One or two readable texts: an empty pair is none. The last one has the nodes."""
+        second = "" if pair is None else readable(pair)
+        texts = [readable(text), second] if second else [readable(text)]
+        if self.tags is None:
+            if nodes is not None:
+                raise TextError("This tokenizer has no table of tags: leave the nodes out.")
+            prompt = self.label_prompt
+            return [_Given(one, None if prompt is None else prompt.words(one)) for one in texts]
+        known = words_as_nodes(texts[-1]) if nodes is None else checked(nodes)
+        first = [_Given(one, [(0, len(one))]) for one in texts[:-1]]
+        return [*first, _Given(texts[-1], spans_of(texts[-1], known), known)]
+
+    def _encode(self, given: _Given) -> tokenizers.Encoding:
+        text, most = given.text, self.most_characters
         if most is not None and len(text) > most:
             raise TextError(
                 f"This text has {len(text):,} characters, and at most {most:,} are shown: use a part of it."
             )
         try:
             with panics_raised():
-                if self.label_prompt is None:
+                if given.pieces is None:
                     return self.backend.encode(text, add_special_tokens=False)
-                words = [text[start:end] for start, end in self.label_prompt.words(text)]
-                return self.backend.encode(words, is_pretokenized=True, add_special_tokens=False)
+                pieces = [text[start:end] for start, end in given.pieces]
+                return self.backend.encode(pieces, is_pretokenized=True, add_special_tokens=False)
         except Exception as error:  # the library raises bare Exception
             raise TextError(
                 f"The tokenizer cannot split this text ({quoted(str(error))}): change it, or choose another model."
             ) from error
 
-    def _offsets(self, encoding: tokenizers.Encoding, text: str) -> list[tuple[int, int]]:
-        """(start, end) characters of the text for each token. The library counts from the start of a single word."""
-        if self.label_prompt is None:
+    def _words_of(self, encoding: tokenizers.Encoding, given: _Given) -> list[int | None]:
+        """The word of each token. The library takes a piece for a word, and a node may have many."""
+        splits = self.backend.pre_tokenizer
+        if given.nodes is None or splits is None:
+            return encoding.word_ids
+        starts = []
+        for start, end in given.pieces or ():
+            starts += [start + at for _, (at, _) in splits.pre_tokenize_str(given.text[start:end])]
+        return [bisect_right(starts, start) for start, _ in self._offsets(encoding, given)]
+
+    def _offsets(self, encoding: tokenizers.Encoding, given: _Given) -> list[tuple[int, int]]:
+        """(start, end) characters of the text for each token. The library counts from the start of a piece."""
+        if (pieces := given.pieces) is None:
             return encoding.offsets
-        words = self.label_prompt.words(text)
-        starts = (words[word][0] for word in encoding.word_ids if word is not None)
+        starts = (pieces[piece][0] for piece in encoding.word_ids if piece is not None)
         return [(at + start, at + end) for at, (start, end) in zip(starts, encoding.offsets, strict=True)]
 
     def _n_special(self, n_texts: int) -> int:
@@ -299,13 +355,15 @@ class Tokenizer:
             )
         return max_tokens - n_special
 
-    def _finish(self, encodings: list[tokenizers.Encoding], texts: list[str], n_full: int) -> Tokenized:
+    def _finish(self, encodings: list[tokenizers.Encoding], texts: list[_Given], n_full: int) -> Tokenized:
         """Add the special tokens. The library empties `encodings` as it does so."""
         # Read before that: afterwards, byte-level offsets would be one space too far.
         places = [
-            (which, place)
+            (which, place, word)
             for which, encoding in enumerate(encodings)
-            for place in self._offsets(encoding, texts[which])
+            for place, word in zip(
+                self._offsets(encoding, texts[which]), self._words_of(encoding, texts[which]), strict=True
+            )
         ]
         with panics_raised():
             whole = self.backend.post_process(encodings[0], encodings[1] if len(encodings) == 2 else None, True)
@@ -315,24 +373,33 @@ class Tokenizer:
             raise TextError("The tokenizer repeats or drops parts of a text: choose another model.")
         remaining = iter(places)
         text_of: list[int | None] = []
-        offsets, labels = [], []
+        offsets, labels, words = [], [], []
         for token, is_special in zip(whole.tokens, special, strict=True):
-            which, (start, end) = (None, (0, 0)) if is_special else next(remaining)
+            which, (start, end), word = (None, (0, 0), None) if is_special else next(remaining)
             text_of.append(which)
             offsets.append((start, end))
-            labels.append(token if which is None else display_label(token, texts[which][start:end], self.byte_level))
-        return Tokenized(
-            text=texts[0],
-            pair=texts[1] if len(texts) == 2 else None,
+            words.append(word)
+            covered = "" if which is None else texts[which].text[start:end]
+            labels.append(token if which is None else display_label(token, covered, self.byte_level))
+        found = Tokenized(
+            text=texts[0].text,
+            pair=texts[1].text if len(texts) == 2 else None,
             ids=tuple(whole.ids),
             tokens=tuple(whole.tokens),
             labels=tuple(labels),
-            words=_words(whole.word_ids, text_of),
+            words=_words(words, text_of),
             segments=tuple(whole.type_ids) if self.segmented else (0,) * len(whole.type_ids),
             special=special,
             offsets=tuple(offsets),
             n_full=n_full,
+            nodes=texts[-1].nodes,
         )
+        return found if self.tags is None else replace(found, places=self._places(found, self.tags))
+
+    def _places(self, sentence: Tokenized, tags: TagTable) -> tuple[tuple[int, ...], ...]:
+        """The path of each token's node, as numbers."""
+        paths = [tags.place(path) for _, path in sentence.nodes or ()]
+        return tuple(tags.nowhere if node is None else paths[node] for node in nodes_of_tokens(sentence))
 
     def _filled(self, sentence: Tokenized, max_tokens: int | None) -> Tokenized:
         """The sentence with padding up to `fill_to`, or to `max_tokens` if that is less."""
@@ -374,14 +441,9 @@ class Tokenizer:
             return Batch(ids, segments, mask)
         nowhere = (0,) * len(placed[0])
         rows = [sentence.places or (nowhere,) * len(sentence) for sentence in sentences]
-        places = [[*row, *[nowhere] * (n_tokens - len(row))] for row in rows]
+        ends = [sentence.nowhere if sentence.places else nowhere for sentence in sentences]
+        places = [[*row, *[end] * (n_tokens - len(row))] for row, end in zip(rows, ends, strict=True)]
         return Batch(ids, segments, mask, torch.tensor(places, device=device))
-
-
-def _given(text: str, pair: str | None) -> list[str]:
-    """One or two readable texts: an empty pair is none."""
-    second = "" if pair is None else readable(pair)
-    return [readable(text), second] if second else [readable(text)]
 
 
 def _share(room: int, lengths: list[int]) -> list[int]:

@@ -23,6 +23,7 @@ OF_CONFIG: dict[str, Callable[[EncoderConfig], object]] = {
     "adapters": lambda config: config.adapter,
     "a convolution in each layer": lambda config: config.conformer,
     "keys of distances": lambda config: config.distance_keys,
+    "attention in blocks": lambda config: config.attention_block,
     "causal attention": lambda config: config.causal,
     "cross-attention": lambda config: config.memory_width,
     "scores by DeBERTa's distances": lambda config: config.disentangled,

@@ -1,5 +1,7 @@
 """Words at places of a page: what a token attends to word by word, and in which direction each head attends.
 
+The nodes of a tree of HTML are such words, too: each has a line of its own, farther to the right the deeper it is.
+
 Shapes: L layers, H heads, T tokens, W words, R directions.
 """
 
@@ -14,25 +16,36 @@ from torch import Tensor
 
 from encoder.errors import EncoderError
 from encoder.inputs.boxes import words_of_tokens
+from encoder.inputs.nodes import nodes_of_tokens, texts_of
 from encoder.trace.trace import Trace
 
 #: Where a key is, seen from its query. "left", "right": on the same line, where the boxes share half of the smaller
 #: height; "above", "below": on any higher or lower line; "here": in the same box; "special": nowhere.
 DIRECTIONS = ("left", "right", "above", "below", "here", "special")
+#: Where a node is in the tree, seen from its query. "inside", "around": its tags begin with those of the query, or the
+#: other way round; "next": both are in the same tag; "apart": any other; "here": the same node; "special": nowhere.
+RELATIONS = ("inside", "around", "next", "apart", "here", "special")
+#: The outline of a tree in thousandths of a page: a step to the right, the height of a line, of its text, and the width
+#: of a letter.
+INDENT, LINE, TALL, LETTER = 28, 40, 24, 9
+#: Letters of a node that its line shows.
+SHOWN = 20
 
 
 @dataclass(frozen=True, eq=False)
 class PageWords:
-    """The words of a trace that have tokens, W of them."""
+    """The words, or the nodes, of a trace that have tokens, W of them."""
 
-    #: As they are in the text.
+    #: As they are in the text; of a node its tag, then the first letters.
     words: tuple[str, ...]
-    #: [W, 4]: left, upper, right, lower.
+    #: [W, 4]: left, upper, right, lower; of a node in the outline of the tree.
     boxes: np.ndarray
     #: The tokens of each word.
     tokens: tuple[tuple[int, ...], ...]
     #: [T]: the word of each token, -1 for special tokens and padding.
     of_token: np.ndarray
+    #: The paths of nodes; none of words.
+    paths: tuple[str, ...] = ()
 
     def unit(self, token: int) -> tuple[int, ...]:
         """The tokens of a token's word; a special token by itself."""
@@ -68,24 +81,62 @@ class PageWords:
 
 
 def page_words(trace: Trace) -> PageWords:
-    """The words of a trace with their boxes. Raises EncoderError for a trace without boxes."""
+    """The words of a trace with their boxes, or its nodes. Raises EncoderError for a trace without boxes and nodes."""
     source = trace.source
     if source is None or source.places is None:
         raise EncoderError("This trace has no words at places of a page: specify trace(text, boxes=...).")
-    texts = source.text.split(" ")
     tokens: dict[int, list[int]] = {}
-    for token, word in enumerate(words_of_tokens(source)[: trace.n_real]):
-        if word is not None:
-            tokens.setdefault(word, []).append(token)
+    units = words_of_tokens(source) if source.nodes is None else nodes_of_tokens(source)
+    for token, unit in enumerate(units[: trace.n_real]):
+        if unit is not None:
+            tokens.setdefault(unit, []).append(token)
     of_token = np.full(trace.n_tokens, -1)
     for place, some in enumerate(tokens.values()):
         of_token[some] = place
-    return PageWords(
-        words=tuple(texts[word] for word in tokens),
-        boxes=np.array([source.places[some[0]] for some in tokens.values()]).reshape(-1, 4),
-        tokens=tuple(map(tuple, tokens.values())),
-        of_token=of_token,
-    )
+    paths: tuple[str, ...] = ()
+    if source.nodes is None:
+        texts = source.text.split(" ")
+        words = tuple(texts[word] for word in tokens)
+        boxes = np.array([source.places[some[0]] for some in tokens.values()]).reshape(-1, 4)
+    else:
+        nodes = texts_of(source.text if source.pair is None else source.pair, source.nodes)
+        paths = tuple(nodes.paths[node] for node in tokens)
+        words = tuple(_shown(nodes.texts[node], nodes.paths[node]) for node in tokens)
+        boxes = outline(words, paths)
+    return PageWords(words, boxes, tuple(map(tuple, tokens.values())), of_token, paths)
+
+
+def _shown(text: str, path: str) -> str:
+    """A node in the outline: its tag, then its first letters."""
+    text = " ".join(text.split())
+    return f"{path.rsplit('/', 1)[-1]}: {text if len(text) <= SHOWN else text[: SHOWN - 1] + '…'}"
+
+
+def outline(words: Sequence[str], paths: Sequence[str]) -> np.ndarray:
+    """[W, 4]: a line for each node, farther to the right the deeper it is."""
+    depth = [INDENT * path.count("/") for path in paths]
+    shallowest = min(depth, default=0)
+    rows = [
+        (left - shallowest, LINE * at, left - shallowest + LETTER * len(word), LINE * at + TALL)
+        for at, (left, word) in enumerate(zip(depth, words, strict=True))
+    ]
+    return np.array(rows).reshape(-1, 4)
+
+
+def related(paths: Sequence[str]) -> np.ndarray:
+    """[W, W]: the place in RELATIONS of each node j, seen from node i; never "special"."""
+    found = np.full((len(paths), len(paths)), RELATIONS.index("apart"))
+    for i, of_query in enumerate(paths):
+        for j, of_key in enumerate(paths):
+            if i == j:
+                found[i, j] = RELATIONS.index("here")
+            elif of_query == of_key or of_query.rpartition("/")[0] == of_key.rpartition("/")[0]:
+                found[i, j] = RELATIONS.index("next")
+            elif of_key.startswith(f"{of_query}/"):
+                found[i, j] = RELATIONS.index("inside")
+            elif of_query.startswith(f"{of_key}/"):
+                found[i, j] = RELATIONS.index("around")
+    return found
 
 
 def seen_from(boxes: np.ndarray) -> np.ndarray:
@@ -104,8 +155,10 @@ def seen_from(boxes: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """How much each head attends in each direction, in the order of DIRECTIONS; the shares of a head add up to 1."""
+    """How much each head attends in each direction; the shares of a head add up to 1."""
 
+    #: DIRECTIONS; of nodes RELATIONS.
+    names: tuple[str, ...]
     #: [L, H, R]: the mean over words, of each the mean over its tokens.
     heads: np.ndarray
     #: [R]: the same of uniform attention.
@@ -113,23 +166,23 @@ class Directions:
 
     def most(self, direction: str) -> tuple[int, int]:
         """Layer and head with the largest share in a direction."""
-        layer, head = np.unravel_index(self.heads[..., DIRECTIONS.index(direction)].argmax(), self.heads.shape[:2])
+        layer, head = np.unravel_index(self.heads[..., self.names.index(direction)].argmax(), self.heads.shape[:2])
         return int(layer), int(head)
 
 
 def directions(trace: Trace) -> Directions:
-    """The directions of every head. Raises EncoderError for a trace without boxes."""
+    """The directions of every head. Raises EncoderError for a trace without boxes and nodes."""
     found = page_words(trace)
     n_real, of_token = trace.n_real, found.of_token[: trace.n_real]
-    seen = np.full((n_real, n_real), DIRECTIONS.index("special"))
+    names, by_word = (RELATIONS, related(found.paths)) if found.paths else (DIRECTIONS, seen_from(found.boxes))
+    seen = np.full((n_real, n_real), names.index("special"))
     words = np.flatnonzero(of_token >= 0)
-    by_word = seen_from(found.boxes)
     seen[np.ix_(words, words)] = by_word[of_token[words]][:, of_token[words]]
-    which = torch.nn.functional.one_hot(torch.from_numpy(seen[words]), len(DIRECTIONS)).float()  # [W', T, R]
+    which = torch.nn.functional.one_hot(torch.from_numpy(seen[words]), len(names)).float()  # [W', T, R]
     which = (which * torch.from_numpy(found.parts()[words])[:, None, None]).to(trace.mask.device)
     rows = torch.from_numpy(words).to(trace.mask.device)
     heads = [
         torch.einsum("hij,ijr->hr", trace.layer_attention(layer)[:, rows, :n_real], which)
         for layer in range(trace.config.n_layers)
     ]
-    return Directions(torch.stack(heads).cpu().numpy(), (which.sum((0, 1)) / n_real).cpu().numpy())
+    return Directions(names, torch.stack(heads).cpu().numpy(), (which.sum((0, 1)) / n_real).cpu().numpy())

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from encoder.encoders.audio import AudioEncoder
 from encoder.errors import EncoderError
-from encoder.inputs.log_mel import KALDI_HOP, KaldiMel, NemoMel, Samples, StackedMel, WhisperMel
+from encoder.inputs.log_mel import KALDI_HOP, KaldiMel, NemoMel, PairedMel, Samples, StackedMel, WhisperMel
 from encoder.inputs.sound import Sound
 from encoder.inputs.sound_layout import SoundLayout, SpectrogramGrid
 from encoder.trace.decoder import DecoderTrace
@@ -161,10 +161,11 @@ def spectrogram(model: AudioEncoder, sound: Sound) -> Spectrogram:
         n_real = min(prepared.n_frames, -(-len(heard.samples) // prepared.hop))
         return Spectrogram(prepared.features(heard.samples), prepared.hop / model.rate, n_real, True)
     frame = KALDI_HOP / model.rate
-    if isinstance(prepared, StackedMel | NemoMel):
+    if isinstance(prepared, StackedMel | PairedMel | NemoMel):
         values = prepared.features(heard.samples)
         values = values.reshape(-1, prepared.n_mels)  # frames that are side by side, one after another
-        frame = frame if isinstance(prepared, StackedMel) else prepared.hop / model.rate
+        if not isinstance(prepared, StackedMel):
+            frame = (prepared.stride if isinstance(prepared, PairedMel) else prepared.hop) / model.rate
         return Spectrogram(values.T, frame, len(values), True)
     if isinstance(prepared, KaldiMel):
         n_real = min(prepared.n_frames, len(prepared.log_mel(heard.samples)))

@@ -78,6 +78,8 @@ class AttentionContext:
     _masks: dict[tuple[int | None, int, torch.dtype], Tensor | None]
 
     # Other tokens, and what a layer adds
+    #: Tokens of a block, whose tokens attend to each other only; 0: there are no blocks.
+    block: int = 0
     #: Keys and values of the tokens before, or None.
     cache: Cache | None = None
     #: [B, S, D]: the vectors of another input that keys and values are made of, or None.
@@ -98,7 +100,7 @@ class AttentionContext:
     @property
     def by_pair(self) -> bool:
         """Whether mask and bias depend on the query too, and not only on the key."""
-        return self.causal or self.window is not None or self.biased
+        return self.causal or self.window is not None or self.block > 0 or self.biased
 
     @property
     def biased(self) -> bool:
@@ -157,6 +159,10 @@ class AttentionContext:
             if self.window is not None:
                 near &= distance.abs() <= self.window
             seen = near if seen is None else seen & near
+        if self.block:
+            places = self.positions // self.block
+            together = places[rows].unsqueeze(-1) == places[keys].unsqueeze(-2)
+            seen = together if seen is None else seen & together
         return seen
 
     def visible_keys(self, rows: slice) -> slice:
@@ -167,6 +173,9 @@ class AttentionContext:
         n_tokens = len(self.positions)
         if self.key_mask is not None:
             return slice(0, n_tokens)
+        if self.block:
+            starts, stops = rows.start // self.block, -(-rows.stop // self.block)
+            return slice(starts * self.block, min(n_tokens, stops * self.block))
         first = 0 if self.window is None else max(0, rows.start - self.window)
         last = n_tokens if self.window is None else min(n_tokens, rows.stop + self.window)
         return slice(first, min(last, rows.stop) if self.causal else last)
@@ -258,6 +267,9 @@ class AttentionContext:
             return F.scaled_dot_product_attention(q, k, v, mask, dropout, is_causal, scale=self.scale)
 
         n_tokens, first = q.shape[-2], self.first
+        if 0 < self.block < n_tokens and isinstance(self.terms, DistanceTerms) and self.terms.ordered:
+            starts = range(0, n_tokens, self.block)
+            return torch.cat([self._of_block(q, k, v, slice(start, start + self.block)) for start in starts], dim=-2)
         step = n_tokens if n_tokens <= WHOLE_MASK else MASK_ROWS
         chunks = (slice(start, min(start + step, n_tokens)) for start in range(0, n_tokens, step))
         if self.terms is not None and not self.explicit:
@@ -282,6 +294,21 @@ class AttentionContext:
             mask = self.additive(q.dtype, rows, keys)
             parts.append(kernel(q[..., rows, :], k[..., keys, :], v[..., keys, :], mask))
         return torch.cat(parts, dim=-2)
+
+    def _of_block(self, q: Tensor, k: Tensor, v: Tensor, rows: slice) -> Tensor:
+        """`fused` of one block by itself: positions count from its start, since only their distances matter."""
+        assert isinstance(self.terms, DistanceTerms)
+        q, k, v = (one[..., rows, :] for one in (q, k, v))
+        positions, mask = self.positions[: q.shape[-2]], self.key_mask
+        return replace(
+            self,
+            block=0,
+            positions=positions,
+            encoded=positions,
+            key_mask=None if mask is None else mask[..., rows],
+            terms=self.terms.within(len(positions)),
+            _masks={},
+        ).fused(q, k, v)
 
     def _with_terms(self, q: Tensor, k: Tensor, rows: slice) -> Tensor:
         """`additive` with the terms of distances of the queries q [B, H, Ti, K], the `rows`: [B, H, Ti, T]."""
@@ -378,6 +405,7 @@ def contexts(
             scale=config.score_scale,
             causal=config.causal,
             window=config.window_of_layer(layer),
+            block=config.attention_block,
             positions=positions,
             encoded=encoded,
             key_mask=key_mask,

@@ -54,6 +54,11 @@ class Boxes:
             raise ConfigError("A stream of boxes has joined vectors and no buckets: set joined, and buckets to 0.")
 
     @property
+    def nowhere(self) -> tuple[int, ...]:
+        """The place of a token without a box."""
+        return 0, 0, 0, 0
+
+    @property
     def largest(self) -> int:
         """The largest coordinate of a box."""
         return min(LARGEST_PLACE, self.rows - 1)

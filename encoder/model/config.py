@@ -17,6 +17,7 @@ from encoder.model.conformer import Conformer
 from encoder.model.disentangled import Disentangled
 from encoder.model.distances import DistanceKeys
 from encoder.model.experts import Experts
+from encoder.model.paths import Paths
 from encoder.model.rotary import RotaryScaling
 from encoder.model.sound_shapes import Convolutions, Frames, SpectrogramPatches
 
@@ -192,6 +193,8 @@ class EncoderConfig:
     # Attention: which keys, and what is added to the scores
     #: The largest |i - j| that attends, one number (None: no limit) or one for each layer.
     attention_window: int | tuple[int | None, ...] | None = None
+    #: Tokens of a block, whose tokens attend to each other only; 0: there are no blocks (Granite Speech).
+    attention_block: int = 0
     #: Rows of the table of a learned bias by distance, which is added to the scores (MPNet, T5); 0: none.
     relative_buckets: int = 0
     #: Where the last of these rows begins.
@@ -289,8 +292,8 @@ class EncoderConfig:
     #: Whether each layer but the first adds a table of positions to its input (YOLOS).
     layer_positions: bool = False
 
-    #: Words at places of a page (LayoutLM); None: the order of the tokens is all.
-    places: Boxes | None = None
+    #: Words at places of a page (LayoutLM) or of its tree (MarkupLM); None: the order of the tokens is all.
+    places: Boxes | Paths | None = None
 
     def __post_init__(self) -> None:
         fill = object.__setattr__  # how a frozen dataclass sets its own fields
@@ -321,6 +324,7 @@ class EncoderConfig:
             "rotary_width",
             "memory_width",
             "adapter",
+            "attention_block",
         ):
             check_whole(name, getattr(self, name), 0)
         check_whole("vocab_size", self.vocab_size, 1 if self.takes_text else 0)
@@ -348,12 +352,12 @@ class EncoderConfig:
         check_kinds(self)
         if self.experts is not None:
             self.experts.check(self.d_ffn, self.ffn_bias)
-        if self.places is not None:
-            self.places.widths(self.embedding_width)
-            if not self.takes_text or self.causal:
-                raise ConfigError("Only an encoder of texts has words at places of a page: leave places out.")
-            if self.places.shrink:
-                self._check_beside(self.places.shrink)
+        if self.places is not None and (not self.takes_text or self.causal):
+            raise ConfigError("Only an encoder of texts has words at places of a page: leave places out.")
+        if self.boxes is not None:
+            self.boxes.widths(self.embedding_width)
+            if self.boxes.shrink:
+                self._check_beside(self.boxes.shrink)
         if self.position == "convolutional":
             self._check_position_kernel()
         self._check_heads()
@@ -557,11 +561,22 @@ class EncoderConfig:
         return float(self.attention_scale)
 
     @property
+    def letters_layer(self) -> int | None:
+        """The layer to which the letters of the middle one are added; None: there are none."""
+        middle = self.n_layers // 2
+        return middle if middle and self.conformer is not None and self.conformer.letters else None
+
+    @property
+    def boxes(self) -> Boxes | None:
+        """Its places, where they are boxes."""
+        return self.places if isinstance(self.places, Boxes) else None
+
+    @property
     def beside(self) -> EncoderConfig | None:
         """The layers of the stream of boxes next to that of the text (LiLT); None: there is none."""
-        if self.places is None or not self.places.shrink:
+        if self.boxes is None or not self.boxes.shrink:
             return None
-        widths = {name: getattr(self, name) // self.places.shrink for name in ("d_model", "d_head", "d_ffn")}
+        widths = {name: getattr(self, name) // self.boxes.shrink for name in ("d_model", "d_head", "d_ffn")}
         return self.replace(**widths, places=None)
 
     @property
@@ -573,6 +588,7 @@ class EncoderConfig:
             position="none",
             relative_buckets=0,
             attention_window=None,
+            attention_block=0,
             disentangled=None,
             distance_keys=None,
             attention_sinks=False,

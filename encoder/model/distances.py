@@ -12,7 +12,7 @@ Shapes: H heads, T tokens (queries i, keys j), K width of a head, N distances.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -87,6 +87,11 @@ class DistanceTerms:
             of_all = self.position_bias[heads].to(q.dtype).unsqueeze(-2).expand_as(q)
             found["bias to position"] = self._of_position(of_all, positions, rows, heads)
         return found
+
+    def within(self, n_tokens: int) -> DistanceTerms:
+        """The same for as many tokens one after the other."""
+        middle = self.keys.shape[-2] // 2
+        return replace(self, keys=self.keys[..., middle - n_tokens + 1 : middle + n_tokens, :])
 
     def detached(self) -> DistanceTerms:
         """The same without gradients."""

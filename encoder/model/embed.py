@@ -15,6 +15,7 @@ from encoder.model.boxes import Boxes, BoxVectors
 from encoder.model.config import EncoderConfig, Patches
 from encoder.model.hooks import HookPoint, visiting
 from encoder.model.layers import LayerNorm
+from encoder.model.paths import Paths, PathVectors
 
 
 def sinusoidal(positions: Tensor, width: int) -> Tensor:
@@ -283,6 +284,11 @@ def token_module(config: EncoderConfig) -> nn.Module:
     return nn.Embedding(config.vocab_size, config.embedding_width)
 
 
+def place_vectors(shape: Boxes | Paths, width: int) -> nn.Module:
+    """What makes vectors [B, T, E] of places [B, T, P]."""
+    return BoxVectors(shape, width) if isinstance(shape, Boxes) else PathVectors(shape, width)
+
+
 class BesideEmbedding(nn.Module):
     """The stream of boxes before the first layer: their joined vectors -> projection to D', + positions -> norm."""
 
@@ -316,8 +322,9 @@ class Embedding(nn.Module):
         self.segments = nn.Embedding(config.n_segments, width) if config.n_segments else None
         self.positions = Positions(config)
         apart = config.beside
-        self.places = None if config.places is None or apart else BoxVectors(config.places, width)
-        self.beside = BesideEmbedding(config.places, config, apart) if config.places and apart else None
+        self.places = place_vectors(config.places, width) if config.places and not apart else None
+        self.nowhere = config.places.nowhere if config.places else ()
+        self.beside = BesideEmbedding(config.boxes, config, apart) if config.boxes and apart else None
         self.norm = LayerNorm(width, config, "embedding_norm") if config.embedding_norm else None
         self.projection = nn.Linear(width, config.d_model) if width != config.d_model else None
         self.dropout = nn.Dropout(config.dropout)
@@ -337,7 +344,7 @@ class Embedding(nn.Module):
     ) -> Tensor:
         """inputs: ids [B, T], pixels [B, C, S, S], sound, or vectors of tokens [B, T, E] -> [B, T, D].
 
-        places [B, T, P]: of the tokens on their page; None: all numbers are 0. With a stream of boxes, its vectors
+        places [B, T, P]: of the tokens on their page; None: all are nowhere. With a stream of boxes, its vectors
         follow those of the text: [B, T, D + D'].
         """
         steps = x = self.scaled(self.tokens(inputs), inputs, mask)
@@ -357,16 +364,17 @@ class Embedding(nn.Module):
         if position is not None:
             x = x + self.hook_position(position.to(x.dtype))
         # One vector for all tokens is looked up once.
-        boxes = torch.zeros(1, 1, 4, dtype=torch.long, device=x.device) if places is None else places
+        if places is None:
+            places = torch.tensor(self.nowhere, dtype=torch.long, device=x.device).view(1, 1, -1)
         if self.places is not None:
-            x = x + self.hook_places(self.places(boxes).expand_as(x))
+            x = x + self.hook_places(self.places(places).expand_as(x))
         if self.norm is not None:
             x = self.norm(x)
         x = self.dropout(x)
         if self.projection is not None:
             x = self.projection(x)  # [B, T, D]
         out: Tensor = self.hook_out(x)
-        return out if self.beside is None else torch.cat((out, self.beside(boxes, inputs, mask)), dim=-1)
+        return out if self.beside is None else torch.cat((out, self.beside(places, inputs, mask)), dim=-1)
 
     def scaled(self, x: Tensor, inputs: Tensor, mask: Tensor | None) -> Tensor:
         """Tokens' vectors [B, T, E] with the factors of the config; ids [B, T]; mask [B, T] or None."""

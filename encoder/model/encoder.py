@@ -38,13 +38,13 @@ class Encoder(nn.Module):
         self.config = config
         self.embedding = Embedding(config)
         self.layers = nn.ModuleList(
-            Block(config, has_attention_norm=config.has_attention_norm(layer))
+            Block(config, config.has_attention_norm(layer), has_letters=layer == config.letters_layer)
             for layer in range(config.n_distinct_layers)
         )
         self.final_norm = LayerNorm(config.d_model, config, "final_norm") if config.final_norm else None
         rows = 0 if config.relative_per_layer else config.table_rows
         self.relative_bias = nn.Embedding(rows, config.n_heads) if rows else None
-        by_box = 0 if config.places is None else config.places.buckets
+        by_box = 0 if config.boxes is None else config.boxes.buckets
         self.box_bias_x, self.box_bias_y = (nn.Embedding(by_box, config.n_heads) if by_box else None for _ in "xy")
         apart = config.disentangled
         self.distances = nn.Embedding(2 * apart.span, config.d_model) if apart else None
@@ -158,8 +158,8 @@ class Encoder(nn.Module):
             vectors = self.distances.weight
             vectors = vectors if self.distance_norm is None else self.distance_norm(vectors)
         boxes = None
-        if self.config.places is not None and self.box_bias_x is not None and self.box_bias_y is not None:
-            boxes = BoxTables(self.box_bias_x.weight, self.box_bias_y.weight, self.config.places.max_distance)
+        if self.config.boxes is not None and self.box_bias_x is not None and self.box_bias_y is not None:
+            boxes = BoxTables(self.box_bias_x.weight, self.box_bias_y.weight, self.config.boxes.max_distance)
         found = []
         for layer in range(self.config.n_layers):
             attention = self.block(layer).attention

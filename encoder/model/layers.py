@@ -15,7 +15,7 @@ from encoder.model.activation import activate
 from encoder.model.attend import AttentionContext
 from encoder.model.boxes import Beside
 from encoder.model.config import EncoderConfig, Sublayer
-from encoder.model.conformer import ConvolutionModule
+from encoder.model.conformer import ConvolutionModule, Letters
 from encoder.model.disentangled import Disentangled, PositionTerms
 from encoder.model.distances import DistanceTerms, sines
 from encoder.model.hooks import HookPoint, current_visitor, visiting
@@ -290,10 +290,11 @@ class Block(nn.Module):
 
     With `output_norms` each has one more norm, on what it adds; in a parallel block both read the same residual stream.
     A decoder's block with memory_width has cross-attention between the two, and a block with an adapter ends with it.
-    A Conformer's block has a feed-forward layer before attention, a convolution after it, and a norm at its end.
+    A Conformer's block has a feed-forward layer before attention, a convolution after it, and a norm at its end; one
+    of them may begin with the letters that the layer before writes.
     """
 
-    def __init__(self, config: EncoderConfig, has_attention_norm: bool = True) -> None:
+    def __init__(self, config: EncoderConfig, has_attention_norm: bool = True, has_letters: bool = False) -> None:
         super().__init__()
         self.pre_norm = config.norm_placement == "pre"
         self.attention = Attention(config)
@@ -309,9 +310,10 @@ class Block(nn.Module):
             narrow = config.replace(d_ffn=config.adapter, gated=False, experts=None, ffn_bias=True)
             self.adapter = FeedForward(narrow, "adapter")
             self.adapter_norm = LayerNorm(config.d_model, config, "adapter_norm")
-        self.first_ffn, self.first_ffn_norm = None, None
+        self.first_ffn, self.first_ffn_norm, self.letters = None, None, None
         self.convolution, self.convolution_norm, self.end_norm = None, None, None
         if config.conformer is not None:
+            self.letters = Letters(config.conformer.letters, config.d_model) if has_letters else None
             self.first_ffn = FeedForward(config, "first_ffn")
             self.convolution = ConvolutionModule(config.conformer, config.d_model, config.activation, config.norm_eps)
             self.first_ffn_norm, self.convolution_norm, self.end_norm = (
@@ -348,6 +350,8 @@ class Block(nn.Module):
         layer = context.layer
         if context.added is not None:
             x = self.hook_entering(x + context.added, layer)
+        if self.letters is not None:
+            x = self.hook_entering(x + self.letters(x), layer)
         if self.first_ffn is not None:
             added = self.dropout(self.first_ffn(self.before(x, self.first_ffn_norm, layer), layer))
             x = x + self.hook_first_ffn_out(added, layer)

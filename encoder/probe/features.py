@@ -116,7 +116,7 @@ def _runs(
         sentences = [tokens[place] for place in places]
         batch = model.tokenizer.batch(sentences, model.device)
         with explain_out_of_memory(model.device, batch.ids.numel()), record() as recorder, torch.no_grad():
-            model.encoder(batch.ids, batch.mask, batch.segments)
+            model.encoder(batch.ids, batch.mask, batch.segments, places=batch.places)
         yield places, sentences, batch, [recorder.values[name].float() for name in names]
 
 

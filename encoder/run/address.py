@@ -15,7 +15,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from encoder import edits as editing
 from encoder.checkpoints import BUNDLED
 from encoder.errors import EncoderError, quoted
-from encoder.inputs.boxes import read_short, write_short
+from encoder.inputs import boxes as texts_of_boxes
+from encoder.inputs import nodes as texts_of_nodes
 from encoder.inputs.layout import InputKind
 from encoder.model.config import NORM_PLACEMENTS
 from encoder.model.device import DEVICES, DTYPES
@@ -47,7 +48,22 @@ UNTRAINED_NAMES = {
 }
 #: All names that a run has in an address; any other belongs to a page.
 NAMES = frozenset(
-    {"model", "source", "run", "tower", "norm", "device", "dtype", "text", "pair", "boxes", "image", "sound", "long"}
+    {
+        "model",
+        "source",
+        "run",
+        "tower",
+        "norm",
+        "device",
+        "dtype",
+        "text",
+        "pair",
+        "boxes",
+        "nodes",
+        "image",
+        "sound",
+        "long",
+    }
     | {"window", "stride", "pad", "padding", "edits", "stack", "output", *PLACES, *UNTRAINED_NAMES}
 )
 
@@ -114,7 +130,8 @@ def read_input(values: Mapping[str, str]) -> Text | Media:
         stride=whole_number(values, "stride") if slides else None,
         pad_to=whole_number(values, "pad"),
         padding=_flag(values, "padding"),
-        boxes=read_short(values["boxes"]) if values.get("boxes") else None,
+        boxes=texts_of_boxes.read_short(values["boxes"]) if values.get("boxes") else None,
+        nodes=texts_of_nodes.read_short(values["nodes"]) if values.get("nodes") else None,
     )
 
 
@@ -181,8 +198,9 @@ def _input_values(run: Run) -> dict[str, str]:
     if isinstance(own, Media):
         return {own.kind: own.name} if own.kind in ("image", "sound") else {}
     windows = {} if own.window is None else {"long": "windows", "window": own.window, "stride": own.stride}
-    boxes = None if own.boxes is None else write_short(own.boxes)
-    values = {"text": own.text, "pair": own.pair, "boxes": boxes, **windows}
+    boxes = None if own.boxes is None else texts_of_boxes.write_short(own.boxes)
+    nodes = None if own.nodes is None else texts_of_nodes.write_short(own.nodes)
+    values = {"text": own.text, "pair": own.pair, "boxes": boxes, "nodes": nodes, **windows}
     values |= {"pad": own.pad_to, "padding": own.padding or None}
     return {name: str(_plain(value)) for name, value in values.items() if value is not None}
 

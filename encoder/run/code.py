@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from encoder.edits import Edit, format
 from encoder.errors import EncoderError
 from encoder.inputs.boxes import boxes_of
+from encoder.inputs.nodes import given_nodes
 from encoder.model.config import EncoderConfig
 from encoder.run.values import DECODER, Media, ModelSpec, Run, Text
 from encoder.trace.trace import Trace
@@ -22,7 +23,14 @@ def run_of(trace: Trace, model: ModelSpec) -> Run:
         raise EncoderError("This trace is not of a text: its input is not in it.")
     length = batch_length(trace)
     shown = length is not None and not trace.n_left_out
-    given = Text(trace.source.text, trace.source.pair, pad_to=length, padding=shown, boxes=boxes_of(trace.source))
+    given = Text(
+        trace.source.text,
+        trace.source.pair,
+        pad_to=length,
+        padding=shown,
+        boxes=boxes_of(trace.source),
+        nodes=given_nodes(trace.source),
+    )
     return Run(model, given, edits=trace.edits)
 
 
@@ -94,6 +102,7 @@ def trace_call(run: Run, model: str, expression: tuple[str, str] | None = None, 
         forced = _quoted(target) if isinstance(target, str) else repr(target)
         return f"{model}.trace({typed}, target={forced}{options}).decoder"
     boxes = "" if own.boxes is None else f", boxes={list(own.boxes)}"
+    boxes += "" if own.nodes is None else f", nodes={list(own.nodes)}"
     options = ("" if own.pad_to is None else f", pad_to={own.pad_to}") + options
     hidden = ".unpadded" if own.pad_to is not None and not own.padding else ""
     if own.window is None:

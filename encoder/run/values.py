@@ -25,6 +25,7 @@ from encoder.encoders.text import TextEncoder, build, of_text
 from encoder.errors import EncoderError, quoted
 from encoder.inputs.boxes import Box
 from encoder.inputs.layout import InputKind
+from encoder.inputs.nodes import Node
 from encoder.inputs.text import Tokenized
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.config import NORM_PLACEMENTS, EncoderConfig
@@ -134,6 +135,8 @@ class Text:
     padding: bool = False
     #: Of each word between blanks its box on the page; None: nothing is known of a page.
     boxes: tuple[Box, ...] | None = None
+    #: The nodes of the text, or of the second one, in a tree of HTML; None: nothing is known of one.
+    nodes: tuple[Node, ...] | None = None
 
     @property
     def name(self) -> str:
@@ -141,9 +144,13 @@ class Text:
         return self.text
 
     def about(self, name: str) -> Text:
-        """Another text, which enters the model in the same way; one of as many words has the same boxes."""
-        same = self.boxes is not None and len(name.split()) == len(self.boxes)
-        return dataclasses.replace(self, text=name, pair=None, boxes=self.boxes if same else None)
+        """Another text, which enters the model in the same way; one of as many words has the same boxes, or nodes."""
+        boxes, nodes, n_words = self.boxes, self.nodes, len(name.split())
+        if boxes is not None and n_words != len(boxes):
+            boxes = None
+        if nodes is not None and (self.pair is not None or n_words != sum(count for count, _ in nodes)):
+            nodes = None
+        return dataclasses.replace(self, text=name, pair=None, boxes=boxes, nodes=nodes)
 
 
 @dataclass(frozen=True)
@@ -268,8 +275,8 @@ class Run:
             return (find or _opened_by(model))(self.input.name)
         encoder, own = of_text(model, "choose a text model, or another input."), self.input
         if own.window is None:
-            return encoder.tokenize(own.text, own.pair, boxes=own.boxes)
-        windows = encoder.windows(own.text, own.pair, stride=own.stride, boxes=own.boxes)
+            return encoder.tokenize(own.text, own.pair, boxes=own.boxes, nodes=own.nodes)
+        windows = encoder.windows(own.text, own.pair, stride=own.stride, boxes=own.boxes, nodes=own.nodes)
         return windows[min(own.window, len(windows) - 1)].sentence
 
     def forward(

@@ -170,7 +170,7 @@ def side_of(
     found, level = parts(sentence, most, len(before), pair_side)
     batch = model.tokenizer.batch([sentence], model.device)
     with torch.no_grad():
-        x = model.encoder.embedding(batch.ids, None, batch.segments)
+        x = model.encoder.embedding(batch.ids, None, batch.segments, places=batch.places)
     pooled = torch.ones(len(sentence), dtype=torch.bool, device=model.device)
     if before and not model.pools_prompt:
         pooled[: model._prompt_tokens(before)] = False

@@ -72,7 +72,8 @@ def token_vectors(model: TextEncoder, text: str, role: Role) -> tuple[tuple[str,
     batch = model.tokenizer.batch([sentence], model.device)
     mask = torch.arange(len(sentence), device=model.device) < (len(sentence) if how.attends else n_own)
     with explain_out_of_memory(model.device, len(sentence)), torch.no_grad():
-        x = model.encoder(batch.ids, None if bool(mask.all()) else mask[None], batch.segments)[0]
+        seen = None if bool(mask.all()) else mask[None]
+        x = model.encoder(batch.ids, seen, batch.segments, places=batch.places)[0]
         for dense in model.token_dense:
             x = dense(x)
     x = x.float()

@@ -121,11 +121,11 @@ class RecordedPass(Shown):
 
     @cached_property
     def places(self) -> Tensor | None:
-        """[T, P]: where each token is on its page, padding nowhere (0); None where nothing is known of a page."""
+        """[T, P]: where each token is on its page, padding nowhere; None where nothing is known of a page."""
         placed = None if self.source is None else self.source.places
-        if placed is None:
+        if self.source is None or placed is None:
             return None
-        rows = [*placed[: self.n_tokens], *[(0,) * len(placed[0])] * (self.n_tokens - len(placed))]
+        rows = [*placed[: self.n_tokens], *[self.source.nowhere] * (self.n_tokens - len(placed))]
         return torch.tensor(rows, device=self.mask.device)
 
     @property
@@ -259,9 +259,10 @@ class RecordedPass(Shown):
 
     def entering(self, layer: int) -> str:
         """The hook point of the residual stream that the sublayers of a layer read: the layer before, and the positions
-        that this one adds to it."""
+        or letters that are added to it."""
         before = "embedding" if layer == 0 else f"layers.{layer - 1}.{self.config.after_layer}"
-        return f"layers.{layer}.entering" if layer and self.config.layer_positions else before
+        changed = self.config.layer_positions or layer == self.config.letters_layer
+        return f"layers.{layer}.entering" if layer and changed else before
 
     def norm_of_sum(self, layer: int, part: Sublayer) -> str | None:
         """The norm whose input is x + f(x) of a sublayer: in post-norm its own, at the end of a Conformer's layer

@@ -244,11 +244,11 @@ class _Parts:
         step = explain.embedding(trace, self.at(explain.embedding(trace, place).total))
         c = step.place.component
         named = {"token": step.token, "segment": step.segment, "position": step.position}
-        named |= {"box": step.box, "sum": step.total}
+        named |= {step.place_name: step.place_vector, "sum": step.total}
         strips = {name: row for name, row in named.items() if row is not None}
         rows = [Row(name, row[c], f"component {c}") for name, row in strips.items() if name != "sum"]
         strips |= {} if step.normalised is None else {self.norm_name: step.normalised}
-        added = " and ".join(name for name in ("segment", "position", "box") if name in strips)
+        added = " and ".join(name for name in ("segment", "position", "box", "path") if name in strips)
         say = _words("embedding", i=self.i, id=f"{step.id:,}", added=added or _words("embedding")("nothing_added"), c=c)
         yield Opened(
             "embedding",

@@ -231,7 +231,13 @@ def _special(trace: Trace, labels: tuple[str, ...], first: int) -> list[str]:
 def _sees(trace: Trace, layer: int) -> str:
     """Which keys a query of the layer is compared with: "all", "earlier" and its own, or "near" ones."""
     causal = trace.config.causal or any(isinstance(edit, CausalMask) for edit in trace.edits)
-    return "earlier" if causal else "all" if trace.config.window_of_layer(layer) is None else "near"
+    return (
+        "earlier"
+        if causal
+        else "near"
+        if trace.config.attention_block or trace.config.window_of_layer(layer) is not None
+        else "all"
+    )
 
 
 def _norms(trace: Trace, layer: int) -> list[str]:

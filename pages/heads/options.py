@@ -3,6 +3,7 @@
 import streamlit as st
 
 from encoder.export import Map, Options
+from encoder.inputs.nodes import given_nodes
 from encoder.maps import beyond, is_whole
 from encoder.run import DECODER, Text
 from encoder.trace import tokens
@@ -79,8 +80,11 @@ def _usual_view(view: View) -> str:
 
 
 def input_of(view: View) -> str:
-    """What the input is, one of INPUTS: the kind of the trace, or "page" where a text's words are at places of one."""
-    return view.trace.kind if view.trace.places is None else "page"
+    """What the input is, one of INPUTS: the kind of the trace; "page" or "tree" where a text's words have places."""
+    source = view.trace.source
+    if source is None or source.places is None:
+        return view.trace.kind
+    return "page" if source.nodes is None else "text" if given_nodes(source) is None else "tree"
 
 
 def choose_view(view: View) -> None:

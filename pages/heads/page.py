@@ -52,7 +52,9 @@ OF_HEAD: dict[str, Callable[[View, Map], HeadView]] = {
 #: Views of the run without edits and padding; each draws one head and returns its export.
 TRAINED: dict[str, Callable[[View], Export | None]] = {"vectors": vectors.draw, "beside": compare.draw}
 #: What draws the input itself, by its kind, in the place of its text.
-OF_INPUT: dict[str, Callable[[View], Export]] = {"page": page_words.draw, "image": image.draw, "sound": sound.draw}
+OF_INPUT: dict[str, Callable[[View], Export]] = {
+    "page": page_words.draw, "tree": page_words.draw, "image": image.draw, "sound": sound.draw,
+}  # fmt: skip
 
 
 def main(view: View) -> None:

@@ -9,7 +9,7 @@ from pages.core.corpora.atlases import AtlasParams as AtlasParams  # registered 
 from pages.state import Head, Param, choice, flag, heads, number, span, state, string, whole_number
 
 #: The title of the view "text": the input itself.
-INPUTS = {"text": "Text", "page": "Page", "image": "Image", "sound": "Sound"}
+INPUTS = {"text": "Text", "page": "Page", "tree": "Nodes", "image": "Image", "sound": "Sound"}
 OVERLAYS = {"attention": "Attention", "weighted": "Norm-weighted", "rollout": "Rollout", "occlusion": "Occlusion"}
 AVERAGES = ("none", "heads", "layers", "both")
 MOST_PINS = 4

@@ -15,7 +15,7 @@ from pages.base.work.page_slots import draws_for_class
 from pages.components.button import button
 from pages.components.lazy import KEY, expander, popover
 from pages.core.frame import frame, input_row
-from pages.core.inputs import boxes_input, edited
+from pages.core.inputs import edited, places_input
 from pages.core.stores import cache
 from pages.core.view import first_view, model_spec, output, selection, typed_text
 from pages.core.view.view import View, ViewParams
@@ -138,7 +138,7 @@ def sentence() -> None:
 
 def another_text() -> None:
     """Tokens stay selected that the new sentence has at the same places. Its window is the first. For callbacks."""
-    boxes_input.keep_if_as_many()
+    places_input.keep_if_as_many()
     if first_view.is_own() and not _has_selected():
         selection.clear()
         open_part("")  # of a token of the sentence before
@@ -161,7 +161,7 @@ def use_example(shown: Mapping[str, Mapping[str, object]]) -> None:
     chosen = st.session_state.get(_EXAMPLE)
     if chosen is not None and chosen in shown:
         state.put(ViewParams.text, str(shown[chosen]["text"]))
-        boxes_input.remove()
+        places_input.remove()
         first_view.again()
         open_part("")
         state.put(Params.first, None)

@@ -206,6 +206,8 @@ def details(view: View) -> str:
     window = config.window_of_layer(view.layer)
     if window is not None:
         said.append(f"Attention window in layer {view.layer}: {window} tokens to either side.")
+    if config.attention_block:
+        said.append(f"Blocks: {config.attention_block} tokens each attend to each other only.")
     return " ".join(said)
 
 

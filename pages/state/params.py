@@ -17,12 +17,9 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, overload
+from typing import Any, Generic, TypedDict, TypeVar, overload
 
 from encoder.errors import TextError
-
-if TYPE_CHECKING:
-    from encoder.inputs.boxes import Box
 
 T = TypeVar("T")
 Head = tuple[int, int]  # (layer, head), counted from 0
@@ -139,23 +136,18 @@ def flag(default: bool = False, *, url: str = "", any_page: bool = False) -> Par
     return Param(default, parse, lambda value: "1" if value else "0", url, any_page=any_page)
 
 
-def boxes_of_words() -> Param[tuple[Box, ...]]:
-    """The boxes of the words of a text: it is typed, as the text is."""
+def places_of_words(
+    read: Callable[[str], tuple[T, ...]], write: Callable[[tuple[T, ...]], str]
+) -> Param[tuple[T, ...]]:
+    """The places of the words of a text, typed as the text is. read, write: their form in an address."""
 
-    def parse(text: str) -> tuple[Box, ...]:
-        from encoder.inputs.boxes import read_short  # not before the first paint: it needs torch
-
+    def parse(text: str) -> tuple[T, ...]:
         try:
-            return read_short(text) if text else ()
+            return read(text) if text else ()
         except TextError as error:
             raise ValueError(str(error)) from None
 
-    def written(boxes: tuple[Box, ...]) -> str:
-        from encoder.inputs.boxes import write_short
-
-        return write_short(boxes)
-
-    return Param((), parse, written, typed=True)
+    return Param((), parse, write, typed=True)
 
 
 def whole_number(default: Any, low: int = 0, high: int | None = None, *, url: str = "") -> Param[Any]:

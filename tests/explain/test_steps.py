@@ -308,7 +308,7 @@ def test_a_wrong_formula_is_found(monkeypatch: pytest.MonkeyPatch, mechanism: st
         "split_heads": lambda x, n_heads: x.reshape(len(x), -1, n_heads).transpose(2, 0, 1),
         "join_heads": lambda x: x.transpose(1, 2, 0).reshape(x.shape[1], -1),
         "relative_bucket": lambda distance, buckets, far: np.abs(distance) % buckets,
-        "allowed": lambda mask, queries, causal, window: np.ones((len(queries), len(mask)), dtype=bool),
+        "allowed": lambda mask, queries, causal, window, block: np.ones((len(queries), len(mask)), dtype=bool),
         "normalise": lambda x, eps: (x.mean(-1), x.var(-1), x),
     }
     trace, _ = traces_of(model)["alone"]

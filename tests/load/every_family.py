@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import random
 import re
 import tempfile
@@ -56,7 +57,8 @@ class Case:
     as transformers made them; maps: whether the reference returns them; averaged: whether these are means over heads;
     exact: gives a rebuilt model the
     tables that transformers rounds to float32; altered: makes a model of transformers what a checkpoint with code of
-    its own is, whose code transformers does not have; boxes: whether the words have boxes on a page.
+    its own is, whose code transformers does not have; boxes, nodes: whether the words have boxes on a page, or
+    paths in a tree of HTML; files: the fields of further files of the folder.
     """
 
     title: str
@@ -76,6 +78,8 @@ class Case:
     exact: Callable[[Any], None] = lambda model: None
     altered: Callable[[Any], Any] = lambda model: model
     boxes: bool = False
+    nodes: bool = False
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def make(self, seed: int = 0) -> nn.Module:
         """The reference with random weights, in float32.
@@ -97,12 +101,24 @@ class Case:
                 parameter.copy_((parameter * 256).round() / 256)
         return model
 
-    def build(self) -> nn.Module:
-        """The reference as transformers makes it."""
+    def named(self, end: str, name: str = "") -> Any:
+        """A class of transformers, or of a module here for a family that transformers lacks."""
         import transformers
 
-        config = getattr(transformers, f"{self.kind}Config")(**copy.deepcopy(self.fields))
-        kind = getattr(transformers, self.model or f"{self.kind}Model")
+        from tests.load import neobert
+
+        name = name or f"{self.kind}{end}"
+        return getattr(neobert, name, None) or getattr(transformers, name)
+
+    @property
+    def model_type(self) -> str:
+        """As config.json has it."""
+        return str(self.named("Config").model_type)
+
+    def build(self) -> nn.Module:
+        """The reference as transformers makes it."""
+        config = self.named("Config")(**copy.deepcopy(self.fields))
+        kind = self.named("Model", self.model)
         try:
             model: nn.Module = kind._from_config(config, attn_implementation="eager", experts_implementation="eager")
         except ValueError:  # one implementation only
@@ -208,6 +224,40 @@ def weights_of_scores(model: Any) -> Any:
     return model
 
 
+def weights_in_blocks(model: Any) -> Any:
+    """Granite Speech, which returns no maps, with those of its definition: the softmax inside each block."""
+    maps: list[Tensor] = []
+    hooks: list[Any] = []
+
+    def weights(module: Any, given: Any, options: Any, found: Any) -> None:
+        x = module.pre_norm(given[0])
+        q, k = module.to_q(x), module.to_kv(x).chunk(2, dim=-1)[0]
+        q, k = (one.unflatten(-1, (module.num_heads, -1)).transpose(1, 2) for one in (q, k))  # [B, H, T, K]
+        places = torch.arange(x.shape[1])
+        distances = (places[:, None] - places).clamp(-module.max_pos_emb, module.max_pos_emb) + module.max_pos_emb
+        by_distance = torch.einsum("bhik,ijk->bhij", q, module.rel_pos_emb(distances))
+        apart = places[:, None] // module.context_size != places // module.context_size
+        scores = ((q @ k.transpose(-1, -2) + by_distance) * module.scale).masked_fill(apart, -torch.inf)
+        maps.append(scores.softmax(-1))
+
+    def asked(module: Any, given: Any, options: Any) -> None:
+        if options.get("output_attentions"):
+            hooks.extend(layer.attn.register_forward_hook(weights, with_kwargs=True) for layer in module.layers)
+
+    def returned(module: Any, given: Any, found: Any) -> Any:
+        if hooks:
+            found.attentions = tuple(maps)
+        for hook in hooks:
+            hook.remove()
+        hooks.clear()
+        maps.clear()
+        return found
+
+    model.register_forward_pre_hook(asked, with_kwargs=True)
+    model.register_forward_hook(returned)
+    return model
+
+
 def merged(model: Any) -> Any:
     """SEW without the layer that divides its tokens into steps again, and without the zeros after them."""
 
@@ -257,6 +307,20 @@ LAYOUTLMV3 = {
     "rel_2d_pos_bins": 24,
     "max_rel_2d_pos": 300,
 }
+#: Paths of four steps, of three known tags.
+MARKUPLM = {
+    **SIZES,
+    **ROBERTA_IDS,
+    "max_depth": 4,
+    "xpath_unit_hidden_size": 5,
+    "max_xpath_tag_unit_embeddings": 7,
+    "max_xpath_subs_unit_embeddings": 14,
+    "tag_pad_id": 5,
+    "subs_pad_id": 13,
+}
+TAGS = {"tags_dict": {"div": 0, "p": 1, "b": 2, "td": 3}, "max_depth": 4, "max_width": 12, "pad_width": 13}
+#: What transformers calls the two halves of a place in a tree.
+XPATHS = ("xpath_tags_seq", "xpath_subs_seq")
 #: Each head has 16 numbers, and 4 in the stream of boxes.
 LILT = {**SIZES, **ROBERTA_IDS, "hidden_size": 96, "intermediate_size": 56}
 XLM = {
@@ -324,6 +388,7 @@ TEXTS = {
     "granite, untied, biased": Case(
         "Granite", "Granite", {**WIDE, **GRANITE, "attention_bias": True, "mlp_bias": True}, "GraniteForCausalLM"
     ),
+    "neobert": Case("NeoBERT", "NeoBert", SIZES),
     "esmc": Case("ESM C", "Esmc", {**ESMC, "num_hidden_layers": 9}, "EsmcForMaskedLM", special=ROBERTA),
     "esmc, biased": Case(
         "ESM C", "Esmc", {**ESMC, "num_hidden_layers": 4, "attention_bias": True, "mlp_bias": True}, special=ROBERTA
@@ -404,6 +469,14 @@ TEXTS = {
     "layoutlmv3, no boxes": Case("LayoutLMv3", "LayoutLMv3", LAYOUTLMV3, special=ROBERTA, softer="query"),
     "lilt": Case("LiLT", "Lilt", LILT, softer="query", boxes=True),
     "lilt, no boxes": Case("LiLT", "Lilt", {**LILT, **IDS}, softer="query"),
+    "markuplm": Case(
+        "MarkupLM",
+        "MarkupLM",
+        MARKUPLM,
+        special=ROBERTA,
+        nodes=True,
+        files={"tokenizer_config.json": {"tokenizer_class": "MarkupLMTokenizer", **TAGS}},
+    ),
     "bros": Case(
         "BROS, text",
         "Bros",
@@ -607,6 +680,19 @@ IMAGES = {
         encode=detection_first,
     ),
 }
+#: Blocks of four tokens, of which the last one is not full.
+GRANITE_SPEECH = {
+    "input_dim": 160,
+    "num_layers": 3,
+    "hidden_dim": 48,
+    "num_heads": 6,
+    "dim_head": 10,
+    "feedforward_mult": 2,
+    "output_dim": 17,
+    "context_size": 4,
+    "max_pos_emb": 7,
+    "conv_kernel_size": 5,
+}
 SOUNDS = {
     "ast": Case("AST", "AST", {**sounds.FAMILIES["ast"][1], "num_hidden_layers": 3}),
     "whisper": Case(
@@ -657,6 +743,13 @@ SOUNDS = {
     ),
     "wav2vec2-bert": Case("Wav2Vec2-BERT", "Wav2Vec2Bert", {**SOUND, **CONFORMER, **CLIPPED}),
     "parakeet": Case("Parakeet", "ParakeetEncoder", PARAKEET, model="ParakeetEncoder"),
+    "granite_speech": Case(
+        "Granite Speech",
+        "GraniteSpeechEncoder",
+        GRANITE_SPEECH,
+        model="GraniteSpeechCTCEncoder",
+        encode=weights_in_blocks,
+    ),
     "unispeech": Case("UniSpeech", "UniSpeech", SOUND),
     "unispeech-sat": Case("UniSpeech-SAT", "UniSpeechSat", {**SOUND, **sounds.STABLE}),
 }
@@ -696,6 +789,8 @@ def write(case: Case, model: nn.Module, folder: Path) -> Path:
     if case in TEXTS.values():
         name = "roberta" if case.special == ROBERTA else "bert"
         reference.write_tokenizer(folder, name)
+    for name, fields in case.files.items():
+        (folder / name).write_text(json.dumps(fields), encoding="utf-8")
     return folder
 
 
@@ -728,6 +823,24 @@ def boxes_of(n_words: int, seed: int = 0, largest: int = 1000) -> list[tuple[int
         (left, right), (upper, lower) = (sorted(draw.choices(range(largest + 1), k=2)) for _ in "xy")
         found.append((left, upper, right, lower))
     return found
+
+
+def nodes_of(n_words: int, seed: int = 0) -> list[tuple[int, str]]:
+    """Nodes of one to four words, anywhere in a tree: deeper than MARKUPLM's, with tags that it does not know."""
+    draw, found = random.Random(seed), []
+    while n_words:
+        count = draw.randint(1, min(4, n_words))
+        steps = (draw.choice(("p", "div", "b[2]", "td[7]", "li[9999]", "x-y")) for _ in range(draw.randint(1, 6)))
+        found.append((count, "/" + "/".join(steps)))
+        n_words -= count
+    return found
+
+
+def named_places(case: Case, places: Tensor | None) -> dict[str, Tensor]:
+    """Places [T, P] as inputs of the reference."""
+    if places is None:
+        return {}
+    return {"bbox": places[None]} if case.boxes else dict(zip(XPATHS, places[None].chunk(2, -1), strict=True))
 
 
 def opened(case: Case) -> tuple[nn.Module, Any]:
@@ -769,15 +882,14 @@ def _in_type(case: Case, made: nn.Module, dtype: torch.dtype) -> Any:
 def _of_text(case: Case, ours: encoder.TextEncoder, theirs: Any, ids: list[int]) -> tuple[float, float, float]:
     """Output, maps and gradient."""
     text = " ".join(f"w{one}" for one in ids)
-    trace = ours.trace(text, boxes=boxes_of(len(ids)) if case.boxes else None)
-    row, more = torch.tensor([trace.ids]), {}
-    if trace.places is not None:
-        more["bbox"] = trace.places[None]
+    boxes, nodes = boxes_of(len(ids)) if case.boxes else None, nodes_of(len(ids)) if case.nodes else None
+    trace = ours.trace(text, boxes=boxes, nodes=nodes)
+    row, more = torch.tensor([trace.ids]), named_places(case, trace.places)
     found = theirs(input_ids=row, output_attentions=True, output_hidden_states=True, **case.more(row), **more)
     expected = _output(found)
     maps = [_whole(one[0].detach(), case, len(trace.ids)) for one in found.attentions if case.maps]
     assert len(maps) == (ours.config.n_layers if case.maps else 0)
-    gradient = _gradient(ours.encoder, theirs, row, expected[0], more.get("bbox"))
+    gradient = _gradient(ours.encoder, theirs, row, expected[0], None if trace.places is None else trace.places[None])
     output = _far(trace.output, expected[0].detach()) / max(1.0, float(expected.detach().abs().max()))
     different = max(_far(trace.layer_attention(layer), one) for layer, one in enumerate(maps)) if maps else 0.0
     return output, different, gradient

@@ -63,6 +63,21 @@ def test_a_page_has_the_tokens_boxes_and_vectors_of_transformers(pair: Any):
     torch.testing.assert_close(trace.output, expected, atol=1e-5, rtol=1e-5)
 
 
+def test_transformers_opens_what_is_saved(pair: Any, tmp_path: Path):
+    import transformers
+
+    theirs, _, ours, _ = pair
+    folder = encoder.save(ours, tmp_path / "saved", layout="huggingface")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    found = tokenizer(list(PAGE.words), boxes=[list(one) for one in PAGE.boxes], return_tensors="pt")
+    again = transformers.AutoModel.from_pretrained(folder).eval()
+    with torch.no_grad():
+        expected = theirs(**found).last_hidden_state
+        torch.testing.assert_close(again(**found).last_hidden_state, expected, atol=1e-6, rtol=0)
+    trace = ours.trace(PAGE.text, boxes=PAGE.boxes)
+    assert torch.equal(encoder.load(folder, device="cpu").trace(PAGE.text, boxes=PAGE.boxes).output, trace.output)
+
+
 @pytest.mark.parametrize(
     ("name", "head", "fields"),
     [
@@ -105,7 +120,7 @@ def test_every_step_follows_from_the_boxes(placed: encoder.Trace):
     steps = (explain.embedding(placed, place), explain.score(placed, place), explain.softmax(placed, place))
     assert all(one.agrees for step in steps for one in step.check(check))
     wrong = explain.Recomputation(placed)
-    wrong.boxes = wrong.boxes[::-1]
+    wrong.places = wrong.places[::-1]
     assert not all(one.agrees for one in steps[1].check(wrong))
 
 

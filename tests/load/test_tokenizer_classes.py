@@ -186,8 +186,8 @@ def backend_of(kind: str) -> Any:
     )
 
 
-#: A class of transformers that takes words with boxes, and no text: test_boxes compares it.
-OF_WORDS = {"LayoutLMv3Tokenizer"}
+#: Classes of transformers that need boxes, or a table of tags: test_boxes and test_nodes compare them.
+OF_WORDS = {"LayoutLMv3Tokenizer", "MarkupLMTokenizer"}
 
 
 @pytest.mark.parametrize("name", sorted(set(CLASSES) - {*OF_WORDS, "BertJapaneseTokenizer", "EsmTokenizer"}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -145,3 +146,22 @@ def test_a_decoders_window_is_the_one_that_is_named_last(tmp_path: Path):
     torch.testing.assert_close(*wide, atol=1e-5, rtol=0.0)
     torch.testing.assert_close(*narrow, atol=1e-5, rtol=0.0)
     assert not torch.allclose(wide[0], narrow[0], atol=1e-3)
+
+
+#: What the published config.json of nomic-embed-text calls the fields of transformers.
+NOMIC = {"n_embd": "hidden_size", "n_head": "num_attention_heads", "n_inner": "intermediate_size",
+         "n_layer": "num_hidden_layers", "n_positions": "max_position_embeddings",
+         "layer_norm_epsilon": "layer_norm_eps"}  # fmt: skip
+
+
+def test_the_published_keys_of_nomic_bert(tmp_path: Path):
+    folder = checkpoint("NomicBert", tmp_path, pad_token_id=0, max_position_embeddings=64, layer_norm_eps=1e-6)
+    before = encoder.load(folder, device="cpu").trace("a b")
+    path = folder / "config.json"
+    fields = json.loads(path.read_text(encoding="utf-8"))
+    renamed = {old: fields.pop(new) for old, new in NOMIC.items()}
+    path.write_text(json.dumps({**fields, **renamed, "num_experts": 0}), encoding="utf-8")
+    assert torch.equal(encoder.load(folder, device="cpu").trace("a b").output, before.output)
+    path.write_text(json.dumps({**fields, **renamed, "num_experts": 8}), encoding="utf-8")
+    with pytest.raises(LoadError, match=r"num_experts.*v1\.5"):
+        encoder.load(folder, device="cpu")

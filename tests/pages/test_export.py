@@ -294,14 +294,15 @@ def test_a_link_without_the_text_has_nothing_of_the_user(monkeypatch: pytest.Mon
     told: list[tuple] = []
     monkeypatch.setattr(export, "copy_link", lambda query, typed, **more: told.append((query, typed)))
     own = {name: f"secret {name}" for name, param in registered().items() if param.typed and param.in_links}
-    own |= {"edits": "ablate_l0_h1", "boxes": "80.640.150.665"}
+    shown = {"edits": "ablate_l0_h1", "boxes": "80.640.150.665", "nodes": "2/html/body/p"}
+    own |= shown
     app = visit("heads", layer="2", **own)
     assert not app.exception
     query, typed = told[-1]
     assert {name: query.get(name) for name in own} == own
     bare = {name: value for name, value in query.items() if name not in typed}
     assert bare["layer"] == "2"
-    assert not {name for name, value in bare.items() if "secret" in value or value in (own["edits"], own["boxes"])}
+    assert not {name for name, value in bare.items() if "secret" in value or value in shown.values()}
 
 
 def test_a_shared_server_never_tells_its_folders(monkeypatch: pytest.MonkeyPatch, tmp_path):

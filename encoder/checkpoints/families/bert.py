@@ -13,6 +13,7 @@ from encoder.errors import quoted
 from encoder.model.boxes import Boxes
 from encoder.model.config import MOST
 from encoder.model.mlm import MLMHeadConfig
+from encoder.model.paths import MOST_STEPS, Paths
 
 
 def masked_words(activation: str = "", default: str = "gelu") -> Callable[[Fields], MLMHeadConfig]:
@@ -102,11 +103,11 @@ def by_positions(fields: Fields) -> Family:
     return JINA_V2
 
 
-def after_padding(fields: Fields) -> dict[str, Any]:
+def after_padding(fields: Fields, usual: int = 1) -> dict[str, Any]:
     """RoBERTa (Liu et al. 2019): positions count from the row after that of padding."""
     if fields.get("pad_token_id") == NO_PADDING:  # the row after -1 is row 0
         return {"pad_id": 1}
-    pad = fields.pad_id(default=1)
+    pad = fields.pad_id(default=usual)
     return {"pad_id": pad, "position_offset": pad + 1, "pad_position": pad}
 
 
@@ -436,6 +437,51 @@ LILT = ROBERTA.but(
     prefixes=("lilt.", ""),
     head=None,
 )
+
+
+def paths_of(fields: Fields) -> dict[str, Any]:
+    """MarkupLM's vectors of paths: as many tables of tags and of numbers as a path has steps."""
+    tags = fields.integer("max_xpath_tag_unit_embeddings", 256, 1, MOST)
+    numbers = fields.integer("max_xpath_subs_unit_embeddings", 1024, 1, MOST)
+    shape = Paths(
+        steps=fields.integer("max_depth", 50, 1, MOST_STEPS),
+        tags=tags,
+        numbers=numbers,
+        step_width=fields.integer("xpath_unit_hidden_size", 32, 1, MOST),
+        hidden=4 * fields.integer("hidden_size", 768),
+        no_tag=fields.integer("tag_pad_id", 216, 0, tags - 1),
+        no_number=fields.integer("subs_pad_id", 1001, 0, numbers - 1),
+    )
+    return after_padding(fields, usual=0) | {"places": shape}
+
+
+def markuplm_of(fields: Fields) -> Family:
+    """MarkupLM with the tables of each step of a path."""
+    at = "embeddings.xpath_embeddings"
+    tables = {
+        f"embedding.places.{ours}.{step}.weight": f"{at}.xpath_{theirs}_sub_embeddings.{step}.weight"
+        for step in range(fields.integer("max_depth", 50, 1, MOST_STEPS))
+        for ours, theirs in (("tags", "tag"), ("numbers", "subs"))
+    }
+    return MARKUPLM.but(tables)
+
+
+#: Li et al. 2022: BERT with RoBERTa's positions, and paths in a tree of HTML.
+MARKUPLM = BERT.but(
+    {
+        **both("embedding.places.w_in", "embeddings.xpath_embeddings.xpath_unitseq2_inner"),
+        **both("embedding.places.w_out", "embeddings.xpath_embeddings.inner2emb"),
+    },
+    config=BERT_CONFIG.but(paths_of),
+    prefixes=("markuplm.", ""),
+    of=markuplm_of,
+    dropped={
+        **BERT.dropped,
+        # The forward pass has no use for it.
+        r"embeddings\.xpath_embeddings\.xpath_unitseq2_embeddings\.(weight|bias)": "",
+        r"ptr_layer\..*|nrp_cls\..*": "a head of pretraining",
+    },
+)
 #: Hong et al. 2022. With all boxes 0, each query's scores change by one number, which the softmax ignores.
 BROS = BERT.but(
     prefixes=("bros.", ""),
@@ -614,6 +660,7 @@ FAMILIES = {
     "layoutlmv3": LAYOUTLMV3,
     "lilt": LILT,
     "longformer": LONGFORMER,
+    "markuplm": MARKUPLM,
     "megatron-bert": MEGATRON,
     "mpnet": MPNET,
     "rembert": REMBERT,

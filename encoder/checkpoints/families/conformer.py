@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from encoder.checkpoints.families.family import Family
-from encoder.checkpoints.families.names import both, layer, times
+from encoder.checkpoints.families.names import blocks, both, layer, times
 from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import SIGNAL, Fields, Key, unsupported
 from encoder.checkpoints.families.sound import RATE, SOUND_CLASSIFIER, WAV2VEC2, convolutions_of
@@ -214,7 +214,80 @@ PARAKEET_WRITER = PARAKEET.but(
     },
 )
 
+
+def granite_fields(fields: Fields) -> dict[str, Any]:
+    """Attention inside blocks, by a table of distances, and the letters of the middle layer."""
+    width, heads = fields.integer("hidden_dim", 1024, 1), fields.integer("num_heads", 8, 1)
+    block, rows = fields.integer("context_size", 200, 1), fields.integer("max_pos_emb", 512, 1)
+    if block > rows:
+        raise unsupported("context_size", block, f"at most max_pos_emb={rows}")
+    kernel = fields.integer("conv_kernel_size", 15, 1)
+    if kernel % 2 == 0:
+        raise unsupported("conv_kernel_size", kernel, "choose an odd number")
+    return {
+        "frames": Frames(fields.integer("input_dim", 160, 1)),
+        "max_positions": int(MOST_SECONDS * FRAMES) // 2 + 1,
+        "d_head": fields.unless_null("dim_head", width // heads),
+        "d_ffn": width * fields.integer("feedforward_mult", 4, 1),
+        "attention_block": block,
+        "distance_keys": DistanceKeys(rows, rows),
+        "conformer": Conformer(
+            kernel, bias=True, kernel_bias=False, expansion=fields.integer("conv_expansion_factor", 2, 1),
+            letters=fields.integer("output_dim", 42, 1),
+        ),
+    }  # fmt: skip
+
+
+#: IBM's Granite Speech 3.3 (2025): a token for each 20 ms. Half of each feed-forward layer is part of its weights.
+GRANITE = Family(
+    config=SIGNAL.but(
+        granite_fields, d_model=Key("hidden_dim", 1024), n_layers=Key("num_layers", 10), n_heads=Key("num_heads", 8),
+        d_ffn=0, norm_eps=1e-5, final_norm=False, position="none", activation="silu", qkv_bias=False,
+        dropout=Key("dropout", 0.1), attention_dropout=0.0,
+    ).taking(num_layers=10),
+    names={
+        **both("embedding.tokens.projection", "input_linear"),
+        **halved("ff1", "ff2", ("up_proj", "down_proj"), "layers.{l}"),
+        **both("layers.{l}.attention.w_q", "layers.{l}.attn.to_q"),
+        **blocks(("layers.{l}.attention.w_k", "layers.{l}.attention.w_v"), "layers.{l}.attn.to_kv"),
+        **both("layers.{l}.attention.w_o", "layers.{l}.attn.to_out"),
+        "layers.{l}.attention.distance_keys.weight": Part("layers.{l}.attn.rel_pos_emb.weight", flip=True),
+        **{
+            f"layers.{{l}}.convolution.{ours}.{kind}": Part(
+                f"layers.{{l}}.conv.{theirs}.{kind}", groups=ONE_TOKEN if kind == "weight" else 0
+            )
+            for ours, theirs in (("w_in", "up_conv"), ("w_out", "down_conv"))
+            for kind in ("weight", "bias")
+        },
+        "layers.{l}.convolution.convolution.weight": "layers.{l}.conv.depth_conv.conv.weight",
+        **both("layers.{l}.convolution.norm", "layers.{l}.conv.batch_norm"),
+        "layers.{l}.convolution.norm.mean": "layers.{l}.conv.batch_norm.running_mean",
+        "layers.{l}.convolution.norm.variance": "layers.{l}.conv.batch_norm.running_var",
+        **both("layers.{l}.first_ffn_norm", "layers.{l}.ff1.pre_norm"),
+        **both("layers.{l}.attention_norm", "layers.{l}.attn.pre_norm"),
+        **both("layers.{l}.convolution_norm", "layers.{l}.conv.norm"),
+        **both("layers.{l}.ffn_norm", "layers.{l}.ff2.pre_norm"),
+        **both("layers.{l}.end_norm", "layers.{l}.post_norm"),
+        **both("layers.{l}.letters.w_in", "out"),
+        **both("layers.{l}.letters.w_out", "out_mid"),
+    },
+    dropped={r"layers\.\d+\.conv\.batch_norm\.num_batches_tracked": ""},
+    sounds=True,
+    preparation={"feature_extractor_type": "GraniteSpeechFeatureExtractor"},
+)  # fmt: skip
+#: The same with what writes the text, which is left out.
+GRANITE_WRITER = GRANITE.but(
+    config=GRANITE.config.within("encoder_config"),
+    prefixes=("model.encoder.", "encoder."),
+    dropped={
+        **GRANITE.dropped,
+        r"(model\.)?(projector|language_model)\..*|lm_head\..*": "the language model that writes the text",
+    },
+)
+
 FAMILIES: dict[str, Family] = {
+    "granite_speech": GRANITE_WRITER,
+    "granite_speech_encoder": GRANITE,
     "parakeet_ctc": PARAKEET_WRITER,
     "parakeet_encoder": PARAKEET,
     "parakeet_rnnt": PARAKEET_WRITER,

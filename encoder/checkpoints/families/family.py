@@ -105,6 +105,9 @@ class Family:
     #: (pattern, replacement) for other spellings on disk.
     renamed: tuple[tuple[str, str], ...] = ()
 
+    #: A sentence for people about what it was compared with, where that is not a class of transformers.
+    note: str = ""
+
     # Inputs and their one vector
     #: Whether it accepts images and not text.
     images: bool = False
@@ -119,7 +122,7 @@ class Family:
     end: Literal["eos", "largest", "exact"] = "eos"
     #: Whether texts are filled up to the longest length.
     filled: bool = False
-    #: How images are prepared where preprocessor_config.json says nothing.
+    #: How images or sounds are prepared where preprocessor_config.json says nothing.
     preparation: Mapping[str, Any] = field(default_factory=dict)
 
     # The decoder

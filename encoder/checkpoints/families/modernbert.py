@@ -6,7 +6,7 @@ from typing import Any
 from encoder.checkpoints.families.bert import BERT, LM_HEAD, POOLER, SEGMENTS
 from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNames
 from encoder.checkpoints.families.names import HEADS_DROPPED, IN_GATE, QKV, blocks, both, layer
-from encoder.checkpoints.families.reader import STANDARD, Fields, Key, Reader, unsupported
+from encoder.checkpoints.families.reader import PRE, STANDARD, Fields, Key, Reader, unsupported
 from encoder.checkpoints.families.rotary import FULL, SLIDING, layer_kinds, rotary_fields, windows_of
 from encoder.model.mlm import MLMHeadConfig
 
@@ -27,7 +27,17 @@ LAYER = "encoder.layers.{l}"
 NOMIC = Family(
     config=post_norm(
         1000.0, segments=2, gated=True, attention_bias=False, ffn_bias=False, activation=Key("hidden_act", "silu")
-    ),
+    )
+    .renaming(
+        n_embd="hidden_size",
+        n_head="num_attention_heads",
+        n_inner="intermediate_size",
+        n_layer="num_hidden_layers",
+        n_positions="max_position_embeddings",
+        layer_norm_epsilon="layer_norm_eps",
+        rotary_emb_base="rope_theta",
+    )
+    .refusing(num_experts=(0, "every second of its layers has experts; choose nomic-embed-text-v1.5")),
     names={
         **STEM,
         **blocks(QKV, f"{LAYER}.attn.Wqkv"),
@@ -66,6 +76,43 @@ GTE = Family(
     prefixes=("gte.", "new.", ""),
     dropped=HEADS_DROPPED | {r"lm_head\..*": "a masked-word head"},
 )
+
+
+def neobert_fields(fields: Fields) -> dict[str, Any]:
+    """NeoBERT: two thirds of intermediate_size in a gated feed-forward layer, up to a multiple of 8."""
+    neurons = 2 * fields.integer("intermediate_size", 3072) // 3
+    return {"d_ffn": 8 * -(-neurons // 8), "position": "rotary", "rotary_interleaved": True}
+
+
+NEO_LAYER = "transformer_encoder.{l}"
+#: Le Breton et al. 2025. transformers has no class of it: the names are those of its published code.
+NEOBERT = Family(
+    config=STANDARD.but(
+        neobert_fields, **PRE, d_model=Key("hidden_size", 768), n_layers=Key("num_hidden_layers", 28),
+        n_heads=Key("num_attention_heads", 12), max_positions=Key("max_length", 1024), norm_eps=Key("norm_eps", 1e-6),
+        norm_kind="rms", norm_bias=False, gated=True, activation="silu", attention_bias=False, ffn_bias=False,
+        dropout=0.0, attention_dropout=0.0,
+    ).refusing(
+        rope=(True, "choose a model with rotary positions"), rms_norm=(True, "choose a model with RMSNorm"),
+        ngpt=(False, "choose a model whose vectors are not normalised in each layer"),
+    ),
+    names={
+        "embedding.tokens.weight": "encoder.weight",
+        **blocks(QKV, f"{NEO_LAYER}.qkv", per_head=True),
+        **both("layers.{l}.attention.w_o", f"{NEO_LAYER}.wo"),
+        **blocks(IN_GATE, f"{NEO_LAYER}.ffn.w12"),
+        **both("layers.{l}.ffn.w_out", f"{NEO_LAYER}.ffn.w3"),
+        **layer(NEO_LAYER, norms="attention_norm ffn_norm"),
+        **both("final_norm", "layer_norm"),
+    },
+    prefixes=("model.", ""),
+    dropped={
+        r"decoder\.(weight|bias)": "a masked-word head of one linear map",
+        r"(dense|classifier)\.(weight|bias)": "a head",
+        r"freqs_cis": "",
+    },
+    note="transformers has no class of NeoBERT: it is read by its published code, and compared with its definition.",
+)  # fmt: skip
 
 #: kind of layer -> (field of the rotary base in older files, its default).
 BASES = {FULL: ("global_rope_theta", 160_000.0), SLIDING: ("local_rope_theta", 10_000.0)}
@@ -183,5 +230,6 @@ FAMILIES = {
     "jina_embeddings_v3": JINA_V3,
     "modernbert": MODERNBERT,
     "modernbert-decoder": MODERNBERT_DECODER,
+    "neobert": NEOBERT,
     "nomic_bert": NOMIC,
 }

@@ -53,6 +53,8 @@ class Part:
     channels: int = 0
     #: It is a convolution over one token in so many groups of channels, [out, in / groups, 1]; ours has zeros between.
     groups: int = 0
+    #: On disk its rows are in the opposite order.
+    flip: bool = False
     #: Added to each number (Gemma's gains).
     offset: float = 0.0
     #: By which each number is multiplied (a factor of what a sublayer adds).
@@ -80,6 +82,8 @@ class Part:
             yield Step(lambda theirs: theirs[(None,) * count], lambda ours: ours.view(ours.shape[count:]))
         if self.transpose:
             yield Step(_turned, _turned)
+        if self.flip:
+            yield Step(lambda theirs: theirs.flip(0), lambda ours: ours.flip(0))
         if self.channels:
             yield Step(self._patches, lambda ours: ours.permute(0, 2, 3, 1).flatten(1))
         if self.groups:

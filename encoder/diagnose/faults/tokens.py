@@ -134,6 +134,8 @@ def with_settings(tokenizer: Tokenizer, change: Any) -> Tokenizer:
         tokenizer.most_characters,
         segmented=tokenizer.segmented,
         cut_side=tokenizer.cut_side,
+        label_prompt=tokenizer.label_prompt,
+        tags=tokenizer.tags,
     )
 
 

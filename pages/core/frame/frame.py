@@ -20,7 +20,7 @@ from pages.components.store import kept_text
 from pages.core.frame import input_row, presentation, settings, stand_in
 from pages.core.frame.companions import Visit
 from pages.core.frame.navigation import Page
-from pages.core.inputs import boxes_input, chosen_input, edited, long_text, unknown_words
+from pages.core.inputs import chosen_input, edited, long_text, places_input, unknown_words
 from pages.core.stores import cache, estimates, model_store
 from pages.core.view import View, ViewParams, first_view, maps, model_spec, norm_change, output, padded, typed_text
 from pages.core.view.view import PAGE_AS_TRAINED, PAGE_TAKES
@@ -329,7 +329,7 @@ def _notes(area: DeltaGenerator, view: View, entry: Page) -> None:
         if view.loaded.config.causal:
             st.info(CAUSAL, icon=":material/signal_cellular_alt:")
         if shows_text:
-            boxes_input.note(view)
+            places_input.note(view)
         for sentence in view.loaded.notes:
             st.info(plain(sentence), icon=":material/info:")
         if shows_text and (unknown := unknown_words.sentence(view.trace, view.loaded)):

@@ -15,7 +15,7 @@ from encoder.run.untrained import LEAST_WIDTH, MOST_WIDTH
 from encoder.train.settings import ENCODINGS
 from pages.components.lazy import popover
 from pages.core.frame import settings
-from pages.core.inputs import boxes_input, chosen_input
+from pages.core.inputs import chosen_input, places_input
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import input_kinds, model_access, model_store, trained
 from pages.core.view import SOURCES, UntrainedParams, View, ViewParams, model_spec
@@ -64,11 +64,11 @@ def sentence_controls() -> None:
         ViewParams.text,
         "Sentence",
         height="content",
-        on_change=boxes_input.keep_if_as_many,
+        on_change=places_input.keep_if_as_many,
         label_visibility="collapsed",
         placeholder="Type a sentence and press Enter",
     )
-    if state.newest(ViewParams.pair) and not state.newest(ViewParams.boxes):
+    if state.newest(ViewParams.pair) and not places_input.are_there():
         _second_sentence()
     if state.too_long_for_url(ViewParams.text):
         st.caption("The sentence is too long for a link: only this tab opens it. For other people, export a report.")
@@ -89,17 +89,17 @@ def options(view: View | None) -> None:
     """What a sentence may be besides: an example, one of two, and words at places of a page."""
     if chosen_input.kind() != "text":
         return
-    if boxes_input.are_known(view):
-        boxes_input.controls()
+    if kind := places_input.kind_of(view):
+        places_input.controls(kind)
     look = {"placeholder": "Choose a sentence", "label_visibility": "visible"}
     examples.draw(__file__, example_group(), "example", then=_another_sentence, **look)
-    if not state.newest(ViewParams.pair) and not state.newest(ViewParams.boxes):
+    if not state.newest(ViewParams.pair) and not places_input.are_there():
         st.caption("A second sentence: the model then processes both as a pair, [CLS] A [SEP] B [SEP].")
         _second_sentence()
 
 
 def _another_sentence() -> None:
-    boxes_input.remove()
+    places_input.remove()
     clear()
 
 

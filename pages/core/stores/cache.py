@@ -146,7 +146,7 @@ class WindowSpan:
 def window_spans(run: Run) -> tuple[WindowSpan, ...]:
     """The places of the sliding windows of a run's text; one window if the model accepts the whole text."""
     own = run.of_text
-    name = ("window spans", run.model, own.stride, own.text, own.pair, own.boxes)
+    name = ("window spans", run.model, own.stride, own.text, own.pair, own.boxes, own.nodes)
 
     def span(window: TextWindow) -> WindowSpan:
         n_text = len(window.sentence) - sum(window.sentence.special)
@@ -156,7 +156,8 @@ def window_spans(run: Run) -> tuple[WindowSpan, ...]:
     def make() -> tuple[WindowSpan, ...]:
         model = cast(encoder.TextEncoder, model_store.model(run.model))
         stride = _fitting(run).of_text.stride
-        return tuple(span(window) for window in model.windows(own.text, own.pair, stride=stride, boxes=own.boxes))
+        found = model.windows(own.text, own.pair, stride=stride, boxes=own.boxes, nodes=own.nodes)
+        return tuple(map(span, found))
 
     return _STORE.get(name, make, lambda found: 500 * len(found))
 

@@ -118,10 +118,15 @@ def with_norms(spec: ModelSpec, placement: str) -> ModelSpec:
 
 
 def run_on(run: Run, spec: ModelSpec) -> Run:
-    """The run in another model; without boxes, where that one knows no places on a page."""
+    """The run in another model; without boxes and nodes, where that one knows none."""
     moved = dataclasses.replace(run, model=spec)
-    has_boxes = isinstance(run.input, Text) and run.input.boxes is not None
-    return moved.but(boxes=None) if has_boxes and model(spec).config.places is None else moved
+    if not isinstance(run.input, Text) or run.input.boxes is run.input.nodes:
+        return moved
+    config = model(spec).config
+    return moved.but(
+        boxes=run.input.boxes if config.boxes else None,
+        nodes=None if config.boxes or not config.places else run.input.nodes,
+    )
 
 
 def is_loaded(spec: ModelSpec) -> bool:

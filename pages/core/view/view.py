@@ -6,15 +6,19 @@ from dataclasses import dataclass, fields, replace
 import streamlit as st
 
 from encoder.checkpoints import BUNDLED
+from encoder.inputs import boxes, nodes
 from encoder.inputs.boxes import Box
+from encoder.inputs.nodes import Node
+from encoder.model.boxes import Boxes
 from encoder.model.config import ACTIVATIONS, NORM_PLACEMENTS
 from encoder.model.device import DEVICES, DTYPES
 from encoder.model.layers import NORM_NAMES
+from encoder.model.paths import Paths
 from encoder.run import TRAINED, UNTRAINED, ModelSpec, Text, Untrained
 from encoder.train.settings import ATTENTION, ENCODINGS
 from pages.core.stores import cache, input_kinds, model_access, model_store
 from pages.state import Param, ZoomWindow, choice, flag, several, state, string, whole_number
-from pages.state.params import boxes_of_words, token_positions, zoom_window
+from pages.state.params import places_of_words, token_positions, zoom_window
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
 
@@ -43,7 +47,9 @@ class ViewParams:
     text: Param[str] = string(FIRST_SENTENCE)
     pair: Param[str] = string()
     # Of each word of the text its box on a page, for models that know places; (): none.
-    boxes: Param[tuple[Box, ...]] = boxes_of_words()
+    boxes: Param[tuple[Box, ...]] = places_of_words(boxes.read_short, boxes.write_short)
+    # The nodes of the text, for models that know the tree of a page; (): none.
+    nodes: Param[tuple[Node, ...]] = places_of_words(nodes.read_short, nodes.write_short)
     model: Param[str] = choice("minilm", SOURCES)
     # The encoder of a model of images and text, on pages that can show both.
     tower: Param[str] = choice("text", ("text", "image", "sound"))
@@ -170,10 +176,14 @@ def model_spec() -> ModelSpec:
 
 
 def typed_text() -> Text:
-    """The typed sentence, with the second one, or the boxes of its words where the model knows places on a page."""
-    text, boxes = state.get(ViewParams.text), state.get(ViewParams.boxes)
-    if boxes and model_store.model(model_spec()).config.places is not None:
-        return Text(" ".join(text.split()), boxes=boxes)
+    """The typed sentence, with the second one, or the places of its words where the model knows any."""
+    text, of_page, of_tree = (state.get(one) for one in (ViewParams.text, ViewParams.boxes, ViewParams.nodes))
+    if of_page or of_tree:
+        shape = model_store.model(model_spec()).config.places
+        if of_page and isinstance(shape, Boxes):
+            return Text(" ".join(text.split()), boxes=of_page)
+        if of_tree and isinstance(shape, Paths):
+            return Text(text, nodes=of_tree)
     return Text(text, state.get(ViewParams.pair) or None)
 
 

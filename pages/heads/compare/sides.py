@@ -23,7 +23,8 @@ def sides(view: View, params: SideB) -> Sides:
     """Both sides, by the view and the page's values. Raises EncoderError where side B cannot run."""
     first, run = Side(view.run, "A"), view.run
     if params.what == "sentences" and view.loaded.takes == "text":
-        run = run.but(text=params.text_b, boxes=run.of_text.about(params.text_b).boxes)
+        same = run.of_text.about(params.text_b)
+        run = run.but(text=params.text_b, boxes=same.boxes, nodes=same.nodes)
     elif params.what == "sentences":
         run = run.about(second_input.current(view, SideB.input_b))
     elif params.what == "models":
