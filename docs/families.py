@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from encoder.checkpoints.families import FAMILIES, JOINTS
+from encoder.checkpoints.families.modernbert import NOMIC_EXPERTS
 from encoder.checkpoints.measured_parity import REFUSED, measured
 
 #: Family -> time of a plain forward pass, where that of transformers is 1: `python -m benchmarks --only families`.
@@ -45,7 +46,8 @@ def text() -> str:
     for row in found.rows:
         both = (", ".join(f"{one:.0e}" for one in figures) for figures in (row.float64, row.float32))
         lines.append(f"| {row.family} | {row.model_type} | {', '.join(row.mechanisms)} | {' | '.join(both)} |")
-    lines += ["", *(note for row in found.rows if (note := FAMILIES[row.model_type].note))]
+    compared = (*(FAMILIES[row.model_type] for row in found.rows), NOMIC_EXPERTS)
+    lines += ["", *(family.note for family in compared if family.note)]
     lines += [
         "",
         "Families that write, on the same kind of checkpoints: the largest difference of logits, of the decoder's "

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from encoder.checkpoints.class_heads import kind_of_head, note_on_score, unfilled_head
 from encoder.checkpoints.families import Family, Fields, HeadNames, LMNames, Part
+from encoder.checkpoints.families.names import EXPERTS
 from encoder.checkpoints.families.parts import NO_BIAS, NO_CHANGE, shape_read
 from encoder.checkpoints.notes import note_on_dtype
 from encoder.checkpoints.weights import WeightFiles, check_memory, fill
@@ -220,11 +221,13 @@ def as_part(entry: str | Part) -> Part:
     return entry if isinstance(entry, Part) else Part(entry)
 
 
-def name_on_disk(ours: str, family: Family) -> Part:
+def name_on_disk(ours: str, family: Family, config: EncoderConfig) -> Part:
     """Our parameter name -> its place on disk, without prefix. Raises LoadError if the family has no such weight."""
     parts = ours.split(".")
     layer = parts[1] if parts[0] == "layers" else ""
     key = ".".join(["layers", "{l}", *parts[2:]]) if layer else ours
+    if layer and parts[2] == "ffn" and config.experts is not None and int(layer) in (config.experts.layers or ()):
+        key = ".".join([EXPERTS, *parts[3:]])
     if key not in family.names:
         raise LoadError(f"config.json needs {ours}, which this family does not have: correct config.json.")
     entry = family.names[key]
@@ -290,7 +293,7 @@ def prepare_stack(disk: Disk, family: Family, config: EncoderConfig) -> tuple[En
         encoder = Encoder(config)
     sources: dict[str, Source] = {ours: Made("", Part(""), size=one.shape) for ours, one in encoder.named_buffers()}
     for ours, parameter in encoder.named_parameters():
-        part = name_on_disk(ours, family)
+        part = name_on_disk(ours, family, config)
         if part == NO_BIAS:
             sources[ours] = Made("", part, size=tuple(parameter.shape), value=0.0)
             continue

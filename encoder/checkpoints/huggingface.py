@@ -152,7 +152,7 @@ def _of_encoder(model: Tower, state: State, family: Family, prefix: str) -> list
     made = dict(model.encoder.named_buffers())  # gains of 1
     for ours, value in state.items():
         if ours not in made:
-            part = name_on_disk(ours, family)
+            part = name_on_disk(ours, family, model.config)
             on_disk = replace(part, scale=prefix + part.scale if part.scale else "")
             places += [(prefix + name, on_disk, one) for name, one in part.split(value, expert_count(model.config))]
     return places
@@ -183,9 +183,9 @@ def _of_decoder(model: Tower, family: Family, prefix: str) -> list[Place]:
     if family.lm is None:
         raise _NoLayoutError("its family has no decoder")
     if decoder.encoder is not model.encoder and family.decoder is not None:
-        names = {name_on_disk(ours, family).name for ours in model.encoder.state_dict()}
+        names = {name_on_disk(ours, family, model.config).name for ours in model.encoder.state_dict()}
         for ours, value in decoder.encoder.state_dict().items():
-            part = name_on_disk(ours, family.decoder)
+            part = name_on_disk(ours, family.decoder, decoder.encoder.config)
             if part.name not in names:  # a table of tokens for both is there already
                 found.append((prefix + part.name, part, value))
     for ours, value in decoder.lm_head.state_dict().items():

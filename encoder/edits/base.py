@@ -210,7 +210,7 @@ def width(config: EncoderConfig, point: str, layer: int | None, n_tokens: int, n
     if point in ("scores", "pattern"):
         return n_tokens
     if point in ("ffn.hidden", "first_ffn.hidden"):
-        return config.d_ffn
+        return config.d_ffn if layer is None else config.of_layer(layer).d_ffn
     if point == "adapter.hidden":
         return config.adapter
     missing = {

@@ -108,16 +108,21 @@ class ValueEdit(_Placed):
 
     def check(self, config: EncoderConfig, n_tokens: int, n_memory: int = 0) -> None:
         super().check(config, n_tokens, n_memory)
-        layers: Sequence[int | None] = [None]
-        if self.point in LAYER_POINTS:
-            layers = range(config.n_layers) if self.layer is None else [self.layer]
-        widths = [found for one in layers if (found := width(config, self.point, one, n_tokens, n_memory)) is not None]
+        widths = self._widths(config, n_tokens, n_memory)
         if not widths:
             where = "" if self.layer is None else f" in layer {self.layer}"
             raise EncoderError(f"This model has no {self.point}{where}: choose another hook point.")
         for component in self.components or ():
-            if component >= widths[0]:
-                self._refuse("component", component, widths[0])
+            if component >= min(widths):
+                self._refuse("component", component, min(widths))
+
+    def _widths(self, config: EncoderConfig, n_tokens: int, n_memory: int) -> set[int]:
+        """The numbers of components in its layers: several where only some layers have experts."""
+        layers: Sequence[int | None] = [None]
+        if self.point in LAYER_POINTS:
+            layers = range(config.n_layers) if self.layer is None else [self.layer]
+        widths = (width(config, self.point, one, n_tokens, n_memory) for one in layers)
+        return {one for one in widths if one is not None}
 
     def apply(self, value: Tensor, site: Site) -> Tensor:
         """The value [..., T, C] or [..., H, T, C] of the point -> a new tensor of the same shape."""
@@ -205,15 +210,14 @@ class Add(ValueEdit):
 
     def check(self, config: EncoderConfig, n_tokens: int, n_memory: int = 0) -> None:
         super().check(config, n_tokens, n_memory)
-        n = (
-            width(config, self.point, self.layer, n_tokens, n_memory)
-            if self.components is None
-            else len(self.components)
-        )
-        if len(self.vector) != n:
-            raise EncoderError(
-                f"The vector to add has {len(self.vector)} numbers: specify {n}, one for each component."
-            )
+        several = self._widths(config, n_tokens, n_memory) if self.components is None else {len(self.components)}
+        for n in several:
+            if len(self.vector) != n:
+                raise EncoderError(
+                    f"The vector to add has {len(self.vector)} numbers: specify {n}, one for each component."
+                    if len(several) == 1
+                    else f"Layers have {' or '.join(map(str, sorted(several)))} {self.point}: specify a layer."
+                )
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         vector = value.new_zeros(value.shape[-1])

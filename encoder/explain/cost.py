@@ -87,13 +87,14 @@ class CostPart:
 class Cost:
     """A whole forward pass of one sentence.
 
-    parts: of one layer; around: FLOPs before and after the layers (projection of narrow tables, pooler); weights: bytes
-    of all weights; maps: bytes of all attention maps written out; stream: bytes of the residual stream.
+    parts: of one layer, with experts where only some have them; in_layers: FLOPs of all layers; around: those before and
+    after them (projection of narrow tables, pooler); weights: bytes of all weights; maps: bytes of all attention maps written out; stream: bytes of the residual stream.
     """
 
     n_tokens: int
     n_layers: int
     parts: tuple[CostPart, ...]
+    in_layers: int
     around: int
     weights: int
     maps: int
@@ -107,7 +108,7 @@ class Cost:
     @property
     def flops(self) -> int:
         """FLOPs of the whole forward pass."""
-        return self.around + self.n_layers * self.layer_flops
+        return self.around + self.in_layers
 
     def products(self, power: int) -> int:
         """FLOPs of one layer's matrix products that grow with n to this power."""
@@ -213,11 +214,19 @@ def cost(config: EncoderConfig, n_tokens: int, n_parameters: int, bytes_each: in
         n_tokens=n_tokens,
         n_layers=config.n_layers,
         parts=layer_parts(config, n_tokens, bytes_each),
+        in_layers=_in_layers(config, n_tokens),
         around=around,
         weights=bytes_each * n_parameters,
         maps=bytes_each * config.n_layers * config.n_heads * n_tokens**2,
         stream=bytes_each * n_tokens * config.d_model * (2 * config.n_layers + 1),
     )
+
+
+def _in_layers(config: EncoderConfig, n_tokens: int) -> int:
+    """FLOPs of all layers, which are alike but for experts."""
+    kinds = [config.of_layer(layer) for layer in range(config.n_layers)]
+    work = {one: sum(part.flops for part in layer_parts(one, n_tokens)) for one in set(kinds)}
+    return sum(work[one] for one in kinds)
 
 
 @dataclass(frozen=True)

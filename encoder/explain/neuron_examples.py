@@ -120,7 +120,7 @@ def iter_neuron_examples(
     Place(layer=layer).checked(model.config, 1)
     tokens = [model.tokenize(text, max_tokens=min(MOST_TOKENS, model.config.max_tokens)) for text in texts]
     order = sorted(range(len(texts)), key=lambda place: len(tokens[place]))
-    threshold, n_neurons = active_above(model.config), model.config.d_ffn
+    threshold, n_neurons = active_above(model.config), model.config.of_layer(layer).d_ffn
     words, n_words = [np.empty((0, 3), np.int32)], 0
     values, places = np.empty((n_neurons, 0), np.float32), np.empty((n_neurons, 0), np.int64)
     n_active = np.zeros(n_neurons, np.int64)
@@ -188,7 +188,7 @@ def _of_words(model: TextEncoder, hidden: Floats, sentences: list[Tokenized]) ->
             last = word
             at.append((row, column))
     if not words:
-        return np.empty((0, model.config.d_ffn), np.float32), np.empty((0, 3), np.int32)
+        return np.empty((0, hidden.shape[-1]), np.float32), np.empty((0, 3), np.int32)
     rows, columns = zip(*at, strict=True)
     of_tokens = hidden[list(rows), list(columns)]
     found = np.maximum.reduceat(of_tokens, firsts, axis=0)

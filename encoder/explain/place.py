@@ -29,13 +29,14 @@ class Place:
 
     def limits(self, config: EncoderConfig, n_tokens: int) -> dict[str, int]:
         """Field -> the first value that is too large."""
+        layer = min(max(self.layer, 0), config.n_layers - 1)
         return {
             "layer": config.n_layers,
             "head": config.n_heads,
             "query": n_tokens,
             "key": n_tokens,
             "component": max(config.d_model, config.d_head, config.embedding_width),
-            "neuron": config.d_ffn,
+            "neuron": config.of_layer(layer).d_ffn,
         }
 
     def checked(self, config: EncoderConfig, n_tokens: int, width: int | None = None) -> Place:

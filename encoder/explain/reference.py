@@ -550,7 +550,7 @@ class Recomputation:
 
     def routes(self, layer: int) -> Floats | None:
         """[T, E]: the weight of each expert, 0 where the router does not choose it; None without experts."""
-        experts = self.config.experts
+        experts = self.config.of_layer(layer).experts
         if experts is None:
             return None
         logits = self.apply(self.input(layer, "ffn"), f"{self._layer(layer)}.ffn.router")

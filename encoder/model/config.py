@@ -236,7 +236,8 @@ class EncoderConfig:
     activation: Activation = "gelu"
     #: Whether the hidden layer is act(x W_in) * (x W_gate), and not act(x W_in).
     gated: bool = False
-    #: A router that chooses some experts for each token; d_ffn is the width of all of them together. None: no experts.
+    #: A router that chooses some experts for each token, in all layers or in some; d_ffn is the width of all experts of a
+    #: layer together (`of_layer`). None: no experts.
     experts: Experts | None = None
     #: Neurons of a second, narrower feed-forward layer, a sublayer of its own after the first (X-MOD, Pfeiffer et al.
     #: 2022); 0: none.
@@ -351,7 +352,9 @@ class EncoderConfig:
     def _check_choices(self) -> None:
         check_kinds(self)
         if self.experts is not None:
-            self.experts.check(self.d_ffn, self.ffn_bias)
+            self.experts.check(self.d_ffn, bool(self.ffn_in_bias))
+            if self.experts.layers is not None and self.layer_groups is not None:
+                raise ConfigError("Layers that share weights are alike: set layer_groups or the experts' layers to None.")
         if self.places is not None and (not self.takes_text or self.causal):
             raise ConfigError("Only an encoder of texts has words at places of a page: leave places out.")
         if self.boxes is not None:
@@ -498,6 +501,16 @@ class EncoderConfig:
             return self.patches.n_tokens
         rows = self.max_positions - (self.position_offset if self.position == "learned" else 0)
         return rows if self.longest is None else min(rows, self.longest)
+
+    def of_layer(self, layer: int) -> EncoderConfig:
+        """The same, of one layer's kind where only some have experts: with them, or with a plain feed-forward layer as
+        wide as one of them."""
+        experts = self.experts
+        if experts is None or experts.layers is None:
+            return self
+        if layer in experts.layers:
+            return self.replace(experts=dataclasses.replace(experts, layers=None), ffn_in_bias=False)
+        return self.replace(experts=None, d_ffn=self.d_ffn // experts.count)
 
     @property
     def used_ffn(self) -> int:

@@ -38,7 +38,7 @@ class Encoder(nn.Module):
         self.config = config
         self.embedding = Embedding(config)
         self.layers = nn.ModuleList(
-            Block(config, config.has_attention_norm(layer), has_letters=layer == config.letters_layer)
+            Block(config.of_layer(layer), config.has_attention_norm(layer), has_letters=layer == config.letters_layer)
             for layer in range(config.n_distinct_layers)
         )
         self.final_norm = LayerNorm(config.d_model, config, "final_norm") if config.final_norm else None

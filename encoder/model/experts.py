@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from encoder.errors import ConfigError
-from encoder.model.checks import check_kinds, check_whole
+from encoder.model.checks import MAX_LAYERS, check_kinds, check_whole
 
 
 @dataclass(frozen=True)
@@ -18,24 +18,31 @@ class Experts:
     """The F neurons are `count` experts of F / count neurons each, in this order, and each token uses `chosen` of them.
 
     renormalised: whether the weights of a token's experts sum to 1 (Mixtral), and are not those of the softmax over all
-    experts (OLMoE).
+    experts (OLMoE). layers: those that have experts; the others have as many neurons as one expert, and no router
+    (Nomic Embed v2); None: all.
     """
 
     count: int
     chosen: int
     renormalised: bool = True
+    layers: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         check_whole("count", self.count, 1, 4096)
         check_whole("chosen", self.chosen, 1, self.count)
         check_kinds(self)
+        if self.layers is not None:
+            for layer in self.layers:
+                check_whole("layers", layer, 0, MAX_LAYERS - 1)
+            object.__setattr__(self, "layers", tuple(self.layers))  # a list in a saved config
 
-    def check(self, d_ffn: int, ffn_bias: bool) -> None:
-        """Raise ConfigError unless each expert gets an equal part of a feed-forward layer without biases."""
+    def check(self, d_ffn: int, in_bias: bool) -> None:
+        """Raise ConfigError unless each expert gets an equal part of the neurons, which have no biases: `in_bias` is that
+        of layers without experts."""
         if d_ffn % self.count:
             raise ConfigError(f"d_ffn={d_ffn} cannot be divided among {self.count} experts: choose a multiple.")
-        if ffn_bias:
-            raise ConfigError("Experts have no biases here: set ffn_bias to False.")
+        if in_bias and self.layers is None:
+            raise ConfigError("The neurons of experts have no biases here: set ffn_in_bias to False.")
 
     def weights(self, logits: Tensor) -> Tensor:
         """The router's logits [..., E] -> the weight of each expert [..., E]: 0 for those that are not chosen."""

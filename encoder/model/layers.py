@@ -229,7 +229,8 @@ class Attention(nn.Module):
 class FeedForward(nn.Module):
     """act(x W_in + b) W_out + b, or with a gate (act(x W_in) * x W_gate) W_out (Shazeer 2020). D -> F -> D.
 
-    With experts, a neuron's activation is also multiplied by the weight that the router gives its expert.
+    With experts, a neuron's activation is also multiplied by the weight that the router gives its expert; b is added
+    once, to their sum.
     """
 
     def __init__(self, config: EncoderConfig, name: str = "ffn") -> None:
@@ -273,7 +274,7 @@ class FeedForward(nn.Module):
         out = torch.zeros_like(tokens)
         for rows, of, part in parts:
             out = out.index_add(0, rows, F.linear(part, self.w_out.weight[:, of]))
-        return out.view(x.shape)
+        return (out if self.w_out.bias is None else out + self.w_out.bias).view(x.shape)
 
     def forward(self, x: Tensor, layer: int) -> Tensor:
         if (routes := self.routes(x)) is not None:

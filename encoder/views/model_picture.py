@@ -212,7 +212,7 @@ def _header(
         "sees": _sees(trace, found.place.layer),
         "stages": list(found.stages),
         "width": config.d_model,
-        "neuronCount": config.d_ffn,
+        "neuronCount": config.of_layer(found.place.layer).d_ffn,
         "scale": found.scale,
         "pooling": found.pooling,
         "model": model,

@@ -48,7 +48,7 @@ def select(view: View) -> Selected:
     neuron, token = state.get(PlaceParams.neuron), view.i
     n_neurons = layer.hidden.shape[1]
     if neuron is not None and neuron >= n_neurons:
-        st.warning(f"No neuron {neuron} in this model: choose 0 to {n_neurons - 1}. None is selected.")
+        st.warning(f"No neuron {neuron} in layer {view.layer}: choose 0 to {n_neurons - 1}. None is selected.")
         state.put(PlaceParams.neuron, None)
         neuron = None
     chosen = neuron is not None or token is not None

@@ -25,7 +25,9 @@ def show(view: View, bytes_each: int) -> Cost:
     )
     flops, memory = st.columns(2, gap="medium")
     with flops:
-        _table("FLOPs of one layer", found.parts, lambda part: part.work, f"**{short(found.layer_flops)}**")
+        some = config.experts is not None and config.experts.layers is not None
+        title = f"FLOPs of one layer{' with experts' if some else ''}"
+        _table(title, found.parts, lambda part: part.work, f"**{short(found.layer_flops)}**")
     with memory, st.container(key="model-cost-bytes"):
         _table("Bytes of each output", found.parts, lambda part: part.memory)
     st.caption(about.text(__file__, "How work and memory are counted", bytes_each=bytes_each))

@@ -76,7 +76,7 @@ def weights_on_disk(model: AudioEncoder) -> dict[str, Tensor]:
     assert model.classifier is not None
     found = {}
     for ours, value in model.encoder.state_dict().items():
-        part = name_on_disk(ours, AST)
+        part = name_on_disk(ours, AST, model.config)
         stored = value.unsqueeze(0) if part.unwrap else value
         found[AST.prefixes[0] + part.name] = stored.to(torch.float16).contiguous()
     for ours, value in model.classifier.state_dict().items():

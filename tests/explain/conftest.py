@@ -45,7 +45,7 @@ SCRATCH = {
         "norm_placement": "pre", "position": "sinusoidal", "activation": "gelu_rounded", "qk_norm": "full",
         "qk_norm_gain": False,
     },
-    "post, experts": {"experts": Experts(4, 3, renormalised=False), "ffn_bias": False},
+    "post, experts in one layer": {"experts": Experts(4, 3, renormalised=False, layers=(1,)), "d_ffn": 160},
     "pre, one head, wide head": {
         "norm_placement": "pre", "n_heads": 2, "d_head": 10, "embedding_norm": False, "activation": "quick_gelu",
     },

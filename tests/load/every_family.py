@@ -105,10 +105,10 @@ class Case:
         """A class of transformers, or of a module here for a family that transformers lacks."""
         import transformers
 
-        from tests.load import neobert
+        from tests.load import neobert, nomic_experts
 
         name = name or f"{self.kind}{end}"
-        return getattr(neobert, name, None) or getattr(transformers, name)
+        return next(getattr(one, name) for one in (neobert, nomic_experts, transformers) if hasattr(one, name))
 
     @property
     def model_type(self) -> str:
@@ -281,6 +281,10 @@ LLAMA3 = {
     "original_max_position_embeddings": 64,
 }
 GEMMA_KINDS = {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "sliding_window": 9}
+NOMIC_EXPERTS = {
+    "n_embd": 48, "n_head": 6, "n_inner": 52, "n_layer": 4, "n_positions": 211, "vocab_size": 99, "num_experts": 5,
+    **ROBERTA_IDS,
+}  # fmt: skip
 #: The factor of weights is a power of 2, so that float64 starts from the same numbers on both sides.
 GRANITE = {
     "embedding_multiplier": 12.0,
@@ -398,6 +402,10 @@ TEXTS = {
         "GPT-2", "GPT2", {"n_embd": 48, "n_head": 6, "n_layer": 3, "vocab_size": 99, "n_positions": 211, **IDS}
     ),
     "nomic": Case("NomicBERT", "NomicBert", {**SIZES, **IDS}),
+    "nomic, experts": Case("NomicBERT", "NomicExperts", NOMIC_EXPERTS, special=ROBERTA),
+    "nomic, experts in every third layer": Case(
+        "NomicBERT", "NomicExperts", {**NOMIC_EXPERTS, "n_layer": 5, "moe_every_n_layers": 3, "moe_top_k": 1}, special=ROBERTA
+    ),
     "gte": Case("GTE", "Gte", {**SIZES, **IDS, "type_vocab_size": 0}),
     "gte, segments": Case("GTE", "Gte", {**SIZES, **IDS, "type_vocab_size": 1}),
     "jina": Case("Jina v3", "JinaEmbeddingsV3", {**SIZES, **IDS}),

@@ -20,6 +20,7 @@ from encoder.checkpoints.weights import WeightFiles
 from encoder.disk import folder as whole_folders
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.config import Patches
+from encoder.model.experts import Experts
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]", "the", "cat", "sat", "on", "a", "mat"]
 save = functools.partial(encoder.save, layout="encoderscope")
@@ -33,6 +34,7 @@ VARIANTS = {
         attention_bias=False, ffn_bias=False, first_norm=False, activation="silu",
     ),
     "shared": PLAIN.replace(layer_groups=1, embedding_width=5, n_segments=2, pooler=True),
+    "experts": PLAIN.replace(experts=Experts(4, 2, layers=(1,))),
     "relative": PLAIN.replace(relative_buckets=8, relative_max_distance=16, position="none", dropout=0.1),
 }  # fmt: skip
 

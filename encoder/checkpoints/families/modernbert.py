@@ -5,9 +5,12 @@ from typing import Any
 
 from encoder.checkpoints.families.bert import BERT, LM_HEAD, POOLER, SEGMENTS
 from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNames
-from encoder.checkpoints.families.names import HEADS_DROPPED, IN_GATE, QKV, blocks, both, layer
+from encoder.checkpoints.families.names import EXPERTS, HEADS_DROPPED, IN_GATE, QKV, blocks, both, layer
+from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import PRE, STANDARD, Fields, Key, Reader, unsupported
 from encoder.checkpoints.families.rotary import FULL, SLIDING, layer_kinds, rotary_fields, windows_of
+from encoder.model.checks import MAX_LAYERS
+from encoder.model.experts import Experts
 from encoder.model.mlm import MLMHeadConfig
 
 
@@ -23,11 +26,38 @@ STEM = {
     **POOLER,
 }
 LAYER = "encoder.layers.{l}"
+#: activation_function in the published config.json of NomicBERT -> whether the layer is gated, and our activation.
+NOMIC_ACTIVATIONS = {"swiglu": (True, "silu"), "gelu": (False, "gelu")}
+
+
+def nomic_fields(fields: Fields) -> dict[str, Any]:
+    """The feed-forward layers of NomicBERT, some of which have experts: the second one, and each after so many more."""
+    kind = fields.get("activation_function", "swiglu")
+    if kind not in NOMIC_ACTIVATIONS:
+        raise unsupported("activation_function", kind, f"choose one of {', '.join(NOMIC_ACTIVATIONS)}")
+    gated, activation = NOMIC_ACTIVATIONS[kind]
+    found: dict[str, Any] = {"gated": gated} if gated else {"gated": gated, "activation": activation}
+    if not fields.integer("num_experts", 0):
+        return found
+    every, count = fields.integer("moe_every_n_layers", low=2, high=MAX_LAYERS), fields.integer("num_experts")
+    if gated:
+        raise unsupported("activation_function", kind, "experts have no gates here; choose gelu")
+    chosen = Experts(count, fields.integer("moe_top_k"), renormalised=False, layers=tuple(range(1, fields.layers(), every)))
+    return {**found, "experts": chosen, "d_ffn": count * fields.integer("intermediate_size")}
+
+
+def nomic_of(fields: Fields) -> Family:
+    """NomicBERT as transformers has it, or with experts."""
+    return NOMIC_EXPERTS if fields.get("num_experts") else NOMIC
+
+
 #: Nussbaum et al. 2024: fc12 has the activation, fc11 is the gate.
 NOMIC = Family(
     config=post_norm(
-        1000.0, segments=2, gated=True, attention_bias=False, ffn_bias=False, activation=Key("hidden_act", "silu")
+        1000.0, segments=2, activation=Key("hidden_act", "silu"), attention_bias=Key("qkv_proj_bias", False),
+        ffn_bias=Key("mlp_fc2_bias", False), ffn_in_bias=Key("mlp_fc1_bias", False),
     )
+    .but(nomic_fields)
     .renaming(
         n_embd="hidden_size",
         n_head="num_attention_heads",
@@ -37,7 +67,20 @@ NOMIC = Family(
         layer_norm_epsilon="layer_norm_eps",
         rotary_emb_base="rope_theta",
     )
-    .refusing(num_experts=(0, "every second of its layers has experts; choose nomic-embed-text-v1.5")),
+    .refusing(
+        prenorm=(False, "choose a model with its norms after the sublayers"),
+        use_rms_norm=(False, "choose a model with LayerNorm"),
+        parallel_block=(False, "choose a model with its sublayers in turn"),
+        causal=(False, "choose an encoder"),
+        rotary_emb_interleaved=(False, "choose a model that rotates the halves of a head"),
+        rotary_emb_fraction=(1.0, "choose a model that rotates whole heads"),
+        scale_attn_weights=(True, "choose a model with scaled scores"),
+        scale_attn_by_inverse_layer_idx=(False, "choose a model with the same scale in each layer"),
+        num_shared_experts=(0, "choose a model without shared experts"),
+        expert_choice_router=(False, "choose a model whose tokens choose their experts"),
+        moe_normalize_expert_weights=(False, "choose a model with the weights of the router's softmax"),
+        ffn_div=(1, "choose a model whose experts are as wide as its other layers"),
+    ),
     names={
         **STEM,
         **blocks(QKV, f"{LAYER}.attn.Wqkv"),
@@ -47,6 +90,19 @@ NOMIC = Family(
     prefixes=("nomic_bert.", "bert.", ""),
     head=BERT.head,
     dropped=BERT.dropped,
+    of=nomic_of,
+)
+#: Nussbaum et al. 2025 (nomic-embed-text-v2-moe). One weight has the maps of all experts, one bias is added to their sum.
+NOMIC_EXPERTS = NOMIC.but(
+    {
+        **layer(LAYER, ffn="mlp.fc1 mlp.fc2"),
+        f"{EXPERTS}.router.weight": f"{LAYER}.mlp.router.layer.weight",
+        f"{EXPERTS}.w_in.weight": f"{LAYER}.mlp.experts.mlp.w1",
+        f"{EXPERTS}.w_out.weight": Part(f"{LAYER}.mlp.experts.mlp.w2", transpose=True),
+        f"{EXPERTS}.w_out.bias": f"{LAYER}.mlp.experts.bias",
+    },
+    note="transformers has no experts of NomicBERT: they are read by their published code, and compared with their "
+    "definition.",
 )
 #: Sturua et al. 2024, in the form with all of its adapters left out.
 JINA_V3 = NOMIC.but(
@@ -59,6 +115,7 @@ JINA_V3 = NOMIC.but(
     prefixes=("roberta.", "jina_embeddings_v3.", ""),
     head=LM_HEAD,
     dropped=HEADS_DROPPED,
+    of=None,
 )
 GTE_LAYER = "encoder.layer.{l}"
 #: Zhang et al. 2024 (gte-*-v1.5 and gte-multilingual).

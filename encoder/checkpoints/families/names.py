@@ -38,6 +38,8 @@ def cross(names: dict[str, str | Part]) -> dict[str, str | Part]:
     return {ours.replace("attention", "cross"): theirs for ours, theirs in names.items()}
 
 
+#: The feed-forward layer in layers that have experts, where others have none.
+EXPERTS = "layers.{l}.experts"
 #: q, k and v of a layer; the map with the activation and the gate of its FFN.
 QKV = tuple(f"layers.{{l}}.attention.w_{one}" for one in "qkv")
 IN_GATE = ("layers.{l}.ffn.w_in", "layers.{l}.ffn.w_gate")
