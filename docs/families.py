@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from encoder.checkpoints.families import FAMILIES, JOINTS
-from encoder.checkpoints.families.modernbert import NOMIC_EXPERTS
+from encoder.checkpoints.families.modernbert import NOMIC_PLAIN
 from encoder.checkpoints.measured_parity import REFUSED, measured
 
 #: Family -> time of a plain forward pass, where that of transformers is 1: `python -m benchmarks --only families`.
@@ -46,7 +46,7 @@ def text() -> str:
     for row in found.rows:
         both = (", ".join(f"{one:.0e}" for one in figures) for figures in (row.float64, row.float32))
         lines.append(f"| {row.family} | {row.model_type} | {', '.join(row.mechanisms)} | {' | '.join(both)} |")
-    compared = (*(FAMILIES[row.model_type] for row in found.rows), NOMIC_EXPERTS)
+    compared = (*(FAMILIES[row.model_type] for row in found.rows), NOMIC_PLAIN)
     lines += ["", *(family.note for family in compared if family.note)]
     lines += [
         "",

@@ -87,8 +87,9 @@ class CostPart:
 class Cost:
     """A whole forward pass of one sentence.
 
-    parts: of one layer, with experts where only some have them; in_layers: FLOPs of all layers; around: those before and
-    after them (projection of narrow tables, pooler); weights: bytes of all weights; maps: bytes of all attention maps written out; stream: bytes of the residual stream.
+    parts: of one layer, with experts where only some have them; in_layers: FLOPs of all layers; around: FLOPs before
+    and after them (projection of narrow tables, pooler); weights: bytes of all weights; maps: bytes of all attention
+    maps written out; stream: bytes of the residual stream.
     """
 
     n_tokens: int

@@ -236,8 +236,8 @@ class EncoderConfig:
     activation: Activation = "gelu"
     #: Whether the hidden layer is act(x W_in) * (x W_gate), and not act(x W_in).
     gated: bool = False
-    #: A router that chooses some experts for each token, in all layers or in some; d_ffn is the width of all experts of a
-    #: layer together (`of_layer`). None: no experts.
+    #: A router that chooses some experts for each token, in all layers or in some (`of_layer`); d_ffn is the width of
+    #: all experts of a layer together. None: no experts.
     experts: Experts | None = None
     #: Neurons of a second, narrower feed-forward layer, a sublayer of its own after the first (X-MOD, Pfeiffer et al.
     #: 2022); 0: none.
@@ -354,7 +354,9 @@ class EncoderConfig:
         if self.experts is not None:
             self.experts.check(self.d_ffn, bool(self.ffn_in_bias))
             if self.experts.layers is not None and self.layer_groups is not None:
-                raise ConfigError("Layers that share weights are alike: set layer_groups or the experts' layers to None.")
+                raise ConfigError(
+                    "Layers that share weights are alike: set layer_groups or the experts' layers to None."
+                )
         if self.places is not None and (not self.takes_text or self.causal):
             raise ConfigError("Only an encoder of texts has words at places of a page: leave places out.")
         if self.boxes is not None:

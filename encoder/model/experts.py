@@ -37,8 +37,8 @@ class Experts:
             object.__setattr__(self, "layers", tuple(self.layers))  # a list in a saved config
 
     def check(self, d_ffn: int, in_bias: bool) -> None:
-        """Raise ConfigError unless each expert gets an equal part of the neurons, which have no biases: `in_bias` is that
-        of layers without experts."""
+        """Raise ConfigError unless each expert gets an equal part of the neurons, which have no biases. in_bias: of the
+        layers without experts, if there are any."""
         if d_ffn % self.count:
             raise ConfigError(f"d_ffn={d_ffn} cannot be divided among {self.count} experts: choose a multiple.")
         if in_bias and self.layers is None:

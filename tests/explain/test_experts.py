@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from encoder import ConfigError, EncoderConfig, TextEncoder, causal, explain
-from encoder.edits import SetValue
+from encoder import ConfigError, EncoderConfig, EncoderError, TextEncoder, causal, explain
+from encoder.edits import Add, SetValue, Zero
 from encoder.explain import arithmetic
+from encoder.explain.cost import cost, layer_parts
 from encoder.model.experts import Experts
 
 TEXT = "The cat sat on the mat."
@@ -58,6 +59,40 @@ def test_an_edit_reaches_an_expert_that_was_not_chosen(mixed: TextEncoder):
     torch.testing.assert_close(moved[3], expected, atol=1e-5, rtol=1e-5)
     assert float(moved[[0, 1, 2, 4]].abs().max()) < 1e-5
     assert causal.leave_out_each_sublayer(mixed, TEXT).shape == (2, 2)
+
+
+def test_experts_in_some_layers(build: Callable[..., TextEncoder]):
+    """Layer 0 has 8 neurons, layer 1 five experts of 8, and biases around them."""
+    model = build(experts=Experts(5, 2, renormalised=False, layers=(1,)))
+    trace = model.trace(TEXT)
+    assert [explain.hidden_activations(trace, layer).hidden.shape[1] for layer in range(2)] == [8, 40]
+    assert explain.expert_weights(trace, 0) is None
+    weights = explain.expert_weights(trace, 1)
+    assert weights is not None
+    assert (np.count_nonzero(weights, axis=1) == 2).all()
+    assert explain.Place(layer=0, neuron=20).clamped(model.config, 3).neuron == 7
+    with pytest.raises(EncoderError, match="neuron 20"):
+        explain.feed_forward(trace, explain.Place(layer=0, neuron=20))
+    assert len(explain.neuron_examples(model, [TEXT], 0).n_active) == 8
+    parts = [sum(part.flops for part in layer_parts(model.config.of_layer(layer), 9)) for layer in range(2)]
+    found = cost(model.config, 9, 0)
+    assert parts[0] < parts[1] == found.layer_flops
+    assert found.flops == sum(parts)
+    with pytest.raises(ConfigError, match="alike"):
+        model.config.replace(layer_groups=1)
+
+
+def test_an_edit_fits_each_layer_that_it_changes(build: Callable[..., TextEncoder]):
+    model = build(experts=Experts(5, 2, layers=(1,)))
+    for edit, said in (
+        (SetValue("ffn.hidden", value=1.0, components=(20,)), "0 to 7"),
+        (Add("ffn.hidden", vector=(1.0,) * 40), "specify a layer"),
+        (Add("ffn.hidden", layer=0, vector=(1.0,) * 40), "specify 8"),
+    ):
+        with pytest.raises(EncoderError, match=said):
+            model.trace(TEXT, edits=[edit])
+    for edit in (Zero("ffn.hidden"), Add("ffn.hidden", layer=1, vector=(1.0,) * 40)):
+        assert model.trace(TEXT, edits=[edit]).output.isfinite().all()
 
 
 def test_sizes_that_do_not_fit():

@@ -283,7 +283,7 @@ LLAMA3 = {
 GEMMA_KINDS = {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "sliding_window": 9}
 NOMIC_EXPERTS = {
     "n_embd": 48, "n_head": 6, "n_inner": 52, "n_layer": 4, "n_positions": 211, "vocab_size": 99, "num_experts": 5,
-    **ROBERTA_IDS,
+    "activation_function": "gelu", "type_vocab_size": 1, **ROBERTA_IDS,
 }  # fmt: skip
 #: The factor of weights is a power of 2, so that float64 starts from the same numbers on both sides.
 GRANITE = {
@@ -403,8 +403,14 @@ TEXTS = {
     ),
     "nomic": Case("NomicBERT", "NomicBert", {**SIZES, **IDS}),
     "nomic, experts": Case("NomicBERT", "NomicExperts", NOMIC_EXPERTS, special=ROBERTA),
+    "nomic, plain": Case(
+        "NomicBERT", "NomicExperts", {**NOMIC_EXPERTS, "num_experts": 0, "type_vocab_size": 2}, special=ROBERTA
+    ),
     "nomic, experts in every third layer": Case(
-        "NomicBERT", "NomicExperts", {**NOMIC_EXPERTS, "n_layer": 5, "moe_every_n_layers": 3, "moe_top_k": 1}, special=ROBERTA
+        "NomicBERT",
+        "NomicExperts",
+        {**NOMIC_EXPERTS, "n_layer": 5, "moe_every_n_layers": 3, "moe_top_k": 1},
+        special=ROBERTA,
     ),
     "gte": Case("GTE", "Gte", {**SIZES, **IDS, "type_vocab_size": 0}),
     "gte, segments": Case("GTE", "Gte", {**SIZES, **IDS, "type_vocab_size": 1}),

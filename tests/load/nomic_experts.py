@@ -1,4 +1,4 @@
-"""NomicBERT with experts (Nussbaum et al. 2025) from its definition: the reference, since transformers has none.
+"""NomicBERT without gates, and with experts (Nussbaum et al. 2025), from its definition: transformers has neither.
 
 The names of weights and of the keys of config.json are those of the published checkpoint. Shapes: B batch, T tokens,
 H heads, K width of a head, E experts, D width, F neurons of an expert.
@@ -21,9 +21,9 @@ class NomicExpertsConfig(PreTrainedConfig):
 
     def __init__(self, **fields: Any) -> None:
         usual = {"n_embd": 768, "n_layer": 12, "n_head": 12, "n_inner": 3072, "n_positions": 2048, "vocab_size": 250048}
-        usual |= {"activation_function": "gelu", "layer_norm_epsilon": 1e-5, "type_vocab_size": 1, "pad_token_id": 1}
+        usual |= {"activation_function": "swiglu", "layer_norm_epsilon": 1e-5, "type_vocab_size": 2, "pad_token_id": 0}
         usual |= {"qkv_proj_bias": True, "mlp_fc1_bias": True, "mlp_fc2_bias": True, "rotary_emb_base": 10000}
-        usual |= {"num_experts": 8, "moe_top_k": 2, "moe_every_n_layers": 2, "moe_normalize_expert_weights": False}
+        usual |= {"num_experts": 0, "moe_top_k": 2, "moe_every_n_layers": 2, "moe_normalize_expert_weights": False}
         usual |= {"num_shared_experts": 0, "expert_choice_router": False, "ffn_div": 1, "prenorm": False}
         usual |= {"use_rms_norm": None, "causal": False, "parallel_block": False, "rotary_emb_interleaved": False}
         usual |= {"rotary_emb_fraction": 1.0, "scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False}
@@ -131,11 +131,13 @@ class Embeddings(nn.Module):
 
 
 class Layers(nn.Module):
-    """Those whose number is 1 more than a multiple of moe_every_n_layers have experts."""
+    """Those whose number is 1 more than a multiple of moe_every_n_layers have experts, where there are any."""
 
     def __init__(self, config: Any) -> None:
         super().__init__()
-        routed = [number % config.moe_every_n_layers == 1 for number in range(config.n_layer)]
+        routed = [
+            config.num_experts > 0 and number % config.moe_every_n_layers == 1 for number in range(config.n_layer)
+        ]
         self.layers = nn.ModuleList(Layer(config, one) for one in routed)
 
 

@@ -12,8 +12,11 @@ from safetensors.torch import load_file, save_file
 
 import encoder
 from encoder import LoadError
-from tests.load import folders
+from encoder.checkpoints.checkpoint import settled
+from encoder.checkpoints.families import Fields, family_of
+from tests.load import every_family, folders
 from tests.load.folders import SIZES, VOCAB
+from tests.load.nomic_experts import NomicExpertsConfig
 
 N = len(VOCAB)
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -162,6 +165,18 @@ def test_the_published_keys_of_nomic_bert(tmp_path: Path):
     renamed = {old: fields.pop(new) for old, new in NOMIC.items()}
     path.write_text(json.dumps({**fields, **renamed, "num_experts": 0}), encoding="utf-8")
     assert torch.equal(encoder.load(folder, device="cpu").trace("a b").output, before.output)
-    path.write_text(json.dumps({**fields, **renamed, "num_experts": 8}), encoding="utf-8")
-    with pytest.raises(LoadError, match=r"num_experts.*v1\.5"):
-        encoder.load(folder, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("activation_function", "swiglu"), ("activation_function", "geglu"), ("moe_normalize_expert_weights", True),
+        ("moe_every_n_layers", 1), ("num_shared_experts", 1), ("expert_choice_router", True), ("ffn_div", 2),
+        ("prenorm", True), ("rotary_emb_interleaved", True), ("rotary_emb_fraction", 0.5), ("causal", True),
+        ("moe_top_k", 9), ("rotary_emb_scale_base", 512),
+    ],
+)  # fmt: skip
+def test_what_changes_the_experts_of_nomic_bert_is_refused(key: str, value: Any):
+    fields = Fields({**NomicExpertsConfig(**every_family.NOMIC_EXPERTS).to_dict(), key: value})
+    with pytest.raises(LoadError, match="chosen" if key == "moe_top_k" else key):
+        settled(family_of(fields), fields)

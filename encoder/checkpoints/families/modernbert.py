@@ -26,36 +26,43 @@ STEM = {
     **POOLER,
 }
 LAYER = "encoder.layers.{l}"
-#: activation_function in the published config.json of NomicBERT -> whether the layer is gated, and our activation.
-NOMIC_ACTIVATIONS = {"swiglu": (True, "silu"), "gelu": (False, "gelu")}
+#: activation_function in the published config.json of NomicBERT -> our fields; that of a gated layer is hidden_act.
+NOMIC_ACTIVATIONS: dict[str, dict[str, Any]] = {
+    "swiglu": {"gated": True},
+    "gelu": {"gated": False, "activation": "gelu"},
+}
 
 
 def nomic_fields(fields: Fields) -> dict[str, Any]:
-    """The feed-forward layers of NomicBERT, some of which have experts: the second one, and each after so many more."""
+    """The feed-forward layers of NomicBERT, some of which have experts: the second one, and more at equal distances."""
     kind = fields.get("activation_function", "swiglu")
-    if kind not in NOMIC_ACTIVATIONS:
+    if not isinstance(kind, str) or kind not in NOMIC_ACTIVATIONS:
         raise unsupported("activation_function", kind, f"choose one of {', '.join(NOMIC_ACTIVATIONS)}")
-    gated, activation = NOMIC_ACTIVATIONS[kind]
-    found: dict[str, Any] = {"gated": gated} if gated else {"gated": gated, "activation": activation}
-    if not fields.integer("num_experts", 0):
+    found, count = NOMIC_ACTIVATIONS[kind], fields.integer("num_experts", 0)
+    if not count:
         return found
-    every, count = fields.integer("moe_every_n_layers", low=2, high=MAX_LAYERS), fields.integer("num_experts")
-    if gated:
+    if found["gated"]:
         raise unsupported("activation_function", kind, "experts have no gates here; choose gelu")
-    chosen = Experts(count, fields.integer("moe_top_k"), renormalised=False, layers=tuple(range(1, fields.layers(), every)))
-    return {**found, "experts": chosen, "d_ffn": count * fields.integer("intermediate_size")}
+    every = fields.integer("moe_every_n_layers", low=2, high=MAX_LAYERS)
+    layers = tuple(range(1, fields.layers(), every))
+    experts = Experts(count, fields.integer("moe_top_k"), renormalised=False, layers=layers)
+    return {**found, "experts": experts, "d_ffn": count * fields.integer("intermediate_size")}
 
 
 def nomic_of(fields: Fields) -> Family:
-    """NomicBERT as transformers has it, or with experts."""
-    return NOMIC_EXPERTS if fields.get("num_experts") else NOMIC
+    """NomicBERT as transformers has it, or without gates."""
+    return NOMIC_PLAIN if fields.get("activation_function") == "gelu" else NOMIC
 
 
 #: Nussbaum et al. 2024: fc12 has the activation, fc11 is the gate.
 NOMIC = Family(
     config=post_norm(
-        1000.0, segments=2, activation=Key("hidden_act", "silu"), attention_bias=Key("qkv_proj_bias", False),
-        ffn_bias=Key("mlp_fc2_bias", False), ffn_in_bias=Key("mlp_fc1_bias", False),
+        1000.0,
+        segments=2,
+        activation=Key("hidden_act", "silu"),
+        attention_bias=Key("qkv_proj_bias", False),
+        ffn_bias=Key("mlp_fc2_bias", False),
+        ffn_in_bias=Key("mlp_fc1_bias", False),
     )
     .but(nomic_fields)
     .renaming(
@@ -73,6 +80,7 @@ NOMIC = Family(
         parallel_block=(False, "choose a model with its sublayers in turn"),
         causal=(False, "choose an encoder"),
         rotary_emb_interleaved=(False, "choose a model that rotates the halves of a head"),
+        rotary_emb_scale_base=(None, "choose a model whose rotations keep lengths"),
         rotary_emb_fraction=(1.0, "choose a model that rotates whole heads"),
         scale_attn_weights=(True, "choose a model with scaled scores"),
         scale_attn_by_inverse_layer_idx=(False, "choose a model with the same scale in each layer"),
@@ -92,8 +100,8 @@ NOMIC = Family(
     dropped=BERT.dropped,
     of=nomic_of,
 )
-#: Nussbaum et al. 2025 (nomic-embed-text-v2-moe). One weight has the maps of all experts, one bias is added to their sum.
-NOMIC_EXPERTS = NOMIC.but(
+#: Nussbaum et al. 2025 (nomic-embed-text-v2-moe). One weight has the maps of all experts; one bias is added at the end.
+NOMIC_PLAIN = NOMIC.but(
     {
         **layer(LAYER, ffn="mlp.fc1 mlp.fc2"),
         f"{EXPERTS}.router.weight": f"{LAYER}.mlp.router.layer.weight",
@@ -101,8 +109,11 @@ NOMIC_EXPERTS = NOMIC.but(
         f"{EXPERTS}.w_out.weight": Part(f"{LAYER}.mlp.experts.mlp.w2", transpose=True),
         f"{EXPERTS}.w_out.bias": f"{LAYER}.mlp.experts.bias",
     },
-    note="transformers has no experts of NomicBERT: they are read by their published code, and compared with their "
-    "definition.",
+    config=NOMIC.config.taking(
+        qkv_proj_bias=True, mlp_fc1_bias=True, mlp_fc2_bias=True, layer_norm_eps=1e-5, rope_theta=10_000.0
+    ),
+    note="transformers has NomicBERT with gated layers only: plain ones and experts are read by their published code, "
+    "and compared with their definition.",
 )
 #: Sturua et al. 2024, in the form with all of its adapters left out.
 JINA_V3 = NOMIC.but(
