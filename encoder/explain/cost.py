@@ -87,15 +87,16 @@ class CostPart:
 class Cost:
     """A whole forward pass of one sentence.
 
-    parts: of one layer, with experts where only some have them; in_layers: FLOPs of all layers; around: FLOPs before
-    and after them (projection of narrow tables, pooler); weights: bytes of all weights; maps: bytes of all attention
-    maps written out; stream: bytes of the residual stream.
+    parts: of one layer, with experts where only some have them; n_plain, plain_flops: the number of layers without, and
+    the FLOPs of each; around: FLOPs before and after the layers (projection of narrow tables, pooler); weights: bytes
+    of all weights; maps: bytes of all attention maps written out; stream: bytes of the residual stream.
     """
 
     n_tokens: int
     n_layers: int
     parts: tuple[CostPart, ...]
-    in_layers: int
+    n_plain: int
+    plain_flops: int
     around: int
     weights: int
     maps: int
@@ -109,7 +110,7 @@ class Cost:
     @property
     def flops(self) -> int:
         """FLOPs of the whole forward pass."""
-        return self.around + self.in_layers
+        return self.around + (self.n_layers - self.n_plain) * self.layer_flops + self.n_plain * self.plain_flops
 
     def products(self, power: int) -> int:
         """FLOPs of one layer's matrix products that grow with n to this power."""
@@ -211,23 +212,19 @@ def cost(config: EncoderConfig, n_tokens: int, n_parameters: int, bytes_each: in
         around += 2 * config.d_model**2
     if config.beside is not None:
         around += 2 * n_tokens * config.embedding_width * config.beside.d_model
+    kinds = [config.of_layer(layer) for layer in range(config.n_layers)]
+    plain = [one for one in kinds if config.experts is not None and one.experts is None]
     return Cost(
         n_tokens=n_tokens,
         n_layers=config.n_layers,
         parts=layer_parts(config, n_tokens, bytes_each),
-        in_layers=_in_layers(config, n_tokens),
+        n_plain=len(plain),
+        plain_flops=sum(part.flops for part in layer_parts(plain[0], n_tokens)) if plain else 0,
         around=around,
         weights=bytes_each * n_parameters,
         maps=bytes_each * config.n_layers * config.n_heads * n_tokens**2,
         stream=bytes_each * n_tokens * config.d_model * (2 * config.n_layers + 1),
     )
-
-
-def _in_layers(config: EncoderConfig, n_tokens: int) -> int:
-    """FLOPs of all layers, which are alike but for experts."""
-    kinds = [config.of_layer(layer) for layer in range(config.n_layers)]
-    work = {one: sum(part.flops for part in layer_parts(one, n_tokens)) for one in set(kinds)}
-    return sum(work[one] for one in kinds)
 
 
 @dataclass(frozen=True)

@@ -18,15 +18,17 @@ def show(view: View, bytes_each: int) -> Cost:
     """Work and memory of each part of a layer. Returns the cost."""
     config, n_tokens = view.loaded.config, _length(view)
     found = cost(config, n_tokens, view.loaded.n_parameters, bytes_each)
+    kinds = (
+        f", of which {found.n_plain} without experts do {short(found.plain_flops)}FLOP each" if found.n_plain else ""
+    )
     st.markdown(
-        f"Work for n = {n_tokens:,} tokens: **{short(found.flops)}FLOP** in {config.n_layers} layers. "
+        f"Work for n = {n_tokens:,} tokens: **{short(found.flops)}FLOP** in {config.n_layers} layers{kinds}. "
         f"Weights: **{short(found.weights)}B**. Residual stream of a trace: {short(found.stream)}B. "
         f"All {config.n_layers * config.n_heads} attention maps, if written out: {short(found.maps)}B."
     )
     flops, memory = st.columns(2, gap="medium")
     with flops:
-        some = config.experts is not None and config.experts.layers is not None
-        title = f"FLOPs of one layer{' with experts' if some else ''}"
+        title = f"FLOPs of one layer{' with experts' if found.n_plain else ''}"
         _table(title, found.parts, lambda part: part.work, f"**{short(found.layer_flops)}**")
     with memory, st.container(key="model-cost-bytes"):
         _table("Bytes of each output", found.parts, lambda part: part.memory)
