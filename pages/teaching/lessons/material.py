@@ -21,7 +21,7 @@ from encoder.export.report import footer
 from pages.teaching.lessons import library, path, platforms, worksheet
 from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.lessons.library import look_of
-from pages.teaching.questions import Look, Question, controls, gestures
+from pages.teaching.questions import Look, Question, gestures
 from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion
 from pages.teaching.questions.open_kinds import BETWEEN_WORDS, ConclusionQuestion, SentenceQuestion
 from pages.teaching.questions.question import Choosing
