@@ -998,7 +998,7 @@ def test_the_desk_says_whom_to_ask(school: School) -> None:
 
 
 def test_nobody_is_told_of_what_is_not_there(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.teaching.stage.invite.network_address", lambda: "")
+    monkeypatch.setattr("pages.base.access.visitors.network_address", lambda: "")
     alone = Person(school)
     assert "only this computer" in sentences(alone.app), "before a room is opened"
     assert "encoderscope --" not in words(alone.app)
@@ -1007,5 +1007,5 @@ def test_nobody_is_told_of_what_is_not_there(school: School, monkeypatch: pytest
     student = school.student(code)
     assert student.line["buttons"] == []
     assert "Look around" not in words(student.app)
-    monkeypatch.setattr("pages.teaching.stage.invite.network_address", lambda: "192.0.2.7")
+    monkeypatch.setattr("pages.base.access.visitors.network_address", lambda: "192.0.2.7")
     assert not sentences(Person(school).app)
