@@ -1,4 +1,4 @@
-"""The text of README for a package index: links and pictures, relative in a copy of the project, begin with its address."""
+"""README for a package index: its links, relative in a copy of the project, begin with the repository's address."""
 
 import re
 from pathlib import Path

@@ -43,7 +43,7 @@ INDEXED = {
 
 
 def groups() -> dict[str, str]:
-    """Folder of each page -> where it is in the bar, in words. The registry is read, as `benchmarks.serving.rooms` does."""
+    """Folder of each page -> where it is in the bar, in words. The registry is read, not imported."""
     found = {}
     for node in ast.walk(ast.parse(find_app().read_text(encoding="utf-8"))):
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "SECTIONS":
@@ -69,7 +69,7 @@ def steps(entry: dict[str, Any], titles: dict[str, str]) -> list[str]:
     if "control" in entry:
         found.append(f"Use {CONTROLS[entry['control']]}.")
     if page and "values" in entry:
-        found.append(f"Its address ends with `{addresses()[page]}?{urlencode(entry['values'])}`, which opens this view.")
+        found.append(f"Its address ends with `{addresses()[page]}?{urlencode(entry['values'])}`, which opens it.")
     return found
 
 
