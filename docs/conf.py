@@ -54,8 +54,6 @@ TEXTS = {
     "conduct": ROOT / ".github/CODE_OF_CONDUCT.md", "glossary": ROOT / "encoder/words/glossary.md",
     "references": ROOT / "encoder/words/references.md",
 }  # fmt: skip
-#: README's links begin with the repository's address, since a package index shows it, too.
-HERE_AT_HOME = re.compile(r"https://(?:github|raw\.githubusercontent)\.com/[\w-]+/encoderscope/(?:blob/)?main/")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)]*)?\)")
 
 
@@ -80,7 +78,7 @@ def read(app: Any, name: str, source: list[str]) -> None:
     text = re.sub(
         r"<picture>.*?</picture>", "![All heads, and one of them](docs/heads-light.png)", source[0], flags=re.S
     )
-    source[0] = sought.with_words(Path(name).name, LINK.sub(link, HERE_AT_HOME.sub("", text)))
+    source[0] = sought.with_words(Path(name).name, LINK.sub(link, text))
 
 
 def setup(app: Any) -> None:

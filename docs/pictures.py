@@ -155,11 +155,11 @@ def samples(browser: Any, url: str) -> None:
         if command_line.main(["lesson", "material", folder]):
             raise RuntimeError("encoderscope lesson material failed")
         page = browser.new_page(viewport={"width": SHEET[0], "height": SHEET[1]}, color_scheme="light")
-        page.goto((Path(folder) / "worksheet.html").as_uri())
+        page.goto((Path(folder) / "worksheet-90.html").as_uri())
         page.wait_for_timeout(1500)
         save(photograph(page), SAMPLES / "worksheet.webp")
         page.set_viewport_size({"width": WINDOW[0], "height": WINDOW[1]})
-        page.goto((Path(folder) / "slides.html").as_uri())
+        page.goto((Path(folder) / "slides-90.html").as_uri())
         page.locator("section .drawing").nth(SLIDE).scroll_into_view_if_needed()
         page.wait_for_timeout(1500)
         save(photograph(page), SAMPLES / "slide.webp")

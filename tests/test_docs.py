@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import runpy
 import subprocess
 import sys
 from dataclasses import replace
@@ -30,7 +31,7 @@ def test_a_word_of_a_newcomer_opens_one_entry_whose_control_is_named() -> None:
     entries = yaml.safe_load(how_to.ENTRIES.read_text(encoding="utf-8"))
     assert {one["control"] for one in entries if "control" in one} == set(how_to.CONTROLS)
     text = how_to.text()
-    assert "**.**" not in text  # each entry has a page or a control
+    assert all(how_to.steps(one, how_to.pages()) for one in entries), "a page, a control or steps of its own"
     for title, words in how_to.INDEXED.items():
         [said] = [f"{one['title']} {one['asks']}".lower() for one in entries if one["title"] == title]
         assert [word for word in words.split() if not re.search(rf"\b{word}", said)] == []
@@ -161,15 +162,18 @@ def test_what_the_owner_must_fill_in_is_on_one_list():
         assert all(one.written not in placeholders.filled(texts[name], [given]) for name in one.files)
 
 
-def test_links_and_pictures_of_readme_are_absolute_and_lead_to_files():
-    """A package index shows README without the repository."""
+def test_links_of_readme_lead_to_files_and_on_a_package_index_to_the_repository():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    targets = re.findall(r"\]\(([^)]+)\)", text) + re.findall(r'(?:src|srcset)="([^"]+)"', text)
-    assert len(targets) > 10
-    assert [one for one in targets if not one.startswith("https://")] == []
-    own = [found[1] for one in targets if (found := re.search(r"/encoderscope/(?:blob/)?main/(.+)", one))]
+    found = r'\]\(([^)#]+)[^)]*\)|(?:src|srcset)="([^"]+)"'
+    own = [one or other for one, other in re.findall(found, text) if not (one or other).startswith("https://")]
     assert len(own) > 10
     assert [name for name in own if not (ROOT / name).is_file()] == []
+    shown = runpy.run_path(str(ROOT / "hatch_build.py"))["absolute"](text, "https://code.example/us/encoderscope")
+    targets = [one or other for one, other in re.findall(found, shown)]
+    assert [one for one in targets if not one.startswith("https://")] == []
+    assert {f"https://code.example/us/encoderscope/{kind}/main/" for kind in ("blob", "raw")} <= {
+        re.sub(r"(?<=/main/).*", "", one) for one in targets
+    }
 
 
 #: Words of the documents without the lists that the project writes itself, and without the manual of the npm package;

@@ -13,5 +13,6 @@ def run_lesson(options: argparse.Namespace) -> int:
     action = options.command.name.split()[1]
     flags = ["--json"] if getattr(options, "json", False) else []
     flags += [f"--server={options.server}"] if getattr(options, "server", "") else []
+    flags += [f"--lessons-root={options.lessons_root}"] if getattr(options, "lessons_root", None) else []
     command = [sys.executable, "-P", str(script), action, *flags, *map(str, options.files)]
     return subprocess.run(command, check=False).returncode

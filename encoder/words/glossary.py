@@ -24,7 +24,7 @@ class Term:
     @property
     def key(self) -> str:
         """Its name in the address."""
-        return self.name.lower().replace(" ", "-").replace("_", "-")
+        return re.sub(r"[\[\]]", "", self.name.lower()).replace(" ", "-").replace("_", "-")
 
 
 def _term(entry: str) -> Term:

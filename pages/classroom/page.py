@@ -71,7 +71,7 @@ def _door() -> None:
         _open("secondary" if invited else "primary")
     with first if invited else second, st.container(border=True, height="stretch"):
         _join("primary" if invited else "secondary")
-    _path()
+    _paths()
     next_page("lessons", "Lessons, each with a script for a class")
 
 
@@ -95,17 +95,18 @@ def _open(kind: Literal["primary", "secondary"]) -> None:
     room_door(key="classroom:door", left=session.has_left(), on_teach=partial(session.attempt, session.take_key))
 
 
-def _path() -> None:
-    """The path of 90 minutes: when each step begins, and what the teacher does."""
+def _paths() -> None:
+    """The paths: when each step begins, and what the teacher does."""
     lessons = {lesson.name: lesson for lesson in library.lessons()[0]}
-    rows = [
-        (f"{mark.at}", plain(f"{lesson.label} · {lesson.step(mark.step).title}"), plain(mark.do))
-        for mark in path.marks()
-        if (lesson := lessons.get(mark.lesson)) is not None
-    ]
     with st.container(key="classroom-path"):
-        st.header(plain(path.written()["title"]), anchor=False)
-        st.markdown(table(("minute", "step", "what you do"), rows, words=3))
+        for one in path.paths().values():
+            rows = [
+                (f"{mark.at}", plain(f"{lesson.label} · {lesson.step(mark.step).title}"), plain(mark.do))
+                for mark in one.marks
+                if (lesson := lessons.get(mark.lesson)) is not None
+            ]
+            st.header(plain(one.title), anchor=False)
+            st.markdown(table(("minute", "step", "what you do"), rows, words=3))
 
 
 def _join(kind: Literal["primary", "secondary"]) -> None:

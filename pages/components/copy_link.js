@@ -29,11 +29,25 @@ class LinkView {
     this.field = make("input", { type: "text", readonly: "", "aria-label": "Link to this view" });
     this.whole = make("button", { type: "button" }, "Copy link");
     this.bare = make("button", { type: "button" }, "Copy without the text");
+    this.phone = make("input", { type: "text", readonly: "" });
+    this.phoneLabel = make("label", {}, "On a phone in this network", this.phone);
+    this.forPhone = make("button", { type: "button" }, "Copy for a phone");
     this.status = make("span", { role: "status" });
-    this.root = make("div", { class: "enc-link" }, this.field, this.whole, this.bare, this.status);
+    this.root = make(
+      "div",
+      { class: "enc-link" },
+      this.field,
+      this.whole,
+      this.bare,
+      this.phoneLabel,
+      this.forPhone,
+      this.status,
+    );
     parent.append(this.root);
     this.field.addEventListener("focus", () => this.field.select());
     this.whole.addEventListener("click", () => this.copy(this.address([]), "The link is copied."));
+    this.phone.addEventListener("focus", () => this.phone.select());
+    this.forPhone.addEventListener("click", () => this.copy(this.phone.value, "The link for a phone is copied."));
     this.bare.addEventListener(
       "click",
       () => this.copy(this.address(this.header.typed), "The link is copied, without your text."),
@@ -47,14 +61,17 @@ class LinkView {
     this.header = header;
     this.field.value = this.address([]);
     this.bare.hidden = !this.header.typed.some((name) => name in this.header.query);
+    const isHere = /^(localhost|127\.[\d.]+|\[::1\]|.+\.localhost)$/.test(location.hostname);
+    this.phoneLabel.hidden = this.forPhone.hidden = !(isHere && this.header.network);
+    this.phone.value = this.address([], location.origin.replace(location.hostname, this.header.network));
     this.status.textContent = this.header.note;
   }
 
   // The page's own address, which a proxy may have given a prefix, and the values of the view.
-  address(without) {
+  address(without, origin = location.origin) {
     const values = Object.entries(this.header.query).filter(([name]) => !without.includes(name));
     const query = new URLSearchParams(values).toString();
-    return location.origin + location.pathname + (query && `?${query}`);
+    return origin + location.pathname + (query && `?${query}`);
   }
 
   async copy(address, said) {

@@ -252,11 +252,15 @@ class KeptTextHeader(TypedDict):
 
 
 class CopyLinkHeader(TypedDict):
-    """The values of a link, the names of the reader's texts among them, and a sentence."""
+    """The values of a link, the names of the reader's texts among them, and a sentence.
+
+    network: this machine's address in the network, "" if other machines do not reach the app.
+    """
 
     query: dict[str, str]
     typed: list[str]
     note: str
+    network: str
 
 
 class StripButton(TypedDict):

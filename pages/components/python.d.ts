@@ -391,6 +391,7 @@ interface CopyLinkHeader {
   query: Record<string, string>;
   typed: Array<string>;
   note: string;
+  network: string;
 }
 
 /** A button of the room's strip. name: what the event has; title: its help; pressed: of one that is on or off. */

@@ -6,10 +6,11 @@ from pages.state import Param, flag, state, string, whole_number
 @state.register
 class LessonParams:
     """lesson: its name, "" for none; number: of the step, from 1; 0 is the opening; language: of lessons, as the folder
-    of translations has it, "" for English."""
+    of translations has it, "" for English; path: which one a class follows, by its minutes, "" for none."""
 
     lesson: Param[str] = string(public="the name of a lesson of this server")
     number: Param[int] = whole_number(1, 0, url="lesson_step")
+    path: Param[str] = string(url="lesson_path", public="the minutes of a path of lessons")
     language: Param[str] = string(url="lesson_language", public="a language of this server's lessons")
 
 

@@ -14,16 +14,20 @@ import pytest
 from encoder.disk.folder import LIST
 from encoder.errors import EncoderError
 from pages.core.frame.frame import import_params
-from pages.teaching.lessons import codes, command, library, material, path
+from pages.teaching.lessons import codes, command, library, material, path, worksheet
 from pages.teaching.questions import controls, gestures
-from pages.teaching.questions.kinds import TokenQuestion
+from pages.teaching.questions.kinds import NumberQuestion, TokenQuestion
+from pages.teaching.questions.open_kinds import ConclusionQuestion
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import_params()
-    made = tmp_path_factory.mktemp("material")
-    assert command.main(["material", str(made)]) == 0
+    made, own = tmp_path_factory.mktemp("material"), tmp_path_factory.mktemp("own")
+    assert command.main(["new", str(own / "agreement.md")]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(library.ROOT, "")  # the command sets it
+        assert command.main(["material", f"--lessons-root={own}", str(made)]) == 0
     return made
 
 
@@ -32,18 +36,18 @@ def code(lesson: str, answers: object) -> str:
     return codes.PREFIX + base64.b64encode(said.encode()).decode()
 
 
-def test_the_path_takes_ninety_minutes_and_each_step_exists() -> None:
+def test_the_paths_take_their_minutes_and_each_step_exists() -> None:
     import_params()
-    marks = path.marks()
-    assert sum(one.minutes for one in marks) == 90
-    assert all(one.minutes > 0 for one in marks)
-    for one in marks:
-        lesson = library.find(one.lesson)
-        assert lesson
-        assert lesson.nearest(one.step) == one.step
-    assert path.place(marks[3].lesson, marks[3].step) == 3
-    assert path.place("01-tokens", 1) is None
-    weeks = [name for week in path.written()["weeks"] for name in week["lessons"]]
+    for one in path.paths().values():
+        assert one.marks[-1].at + one.marks[-1].minutes == int(one.name)
+        assert all(mark.minutes > 0 for mark in one.marks)
+        for mark in one.marks:
+            lesson = library.find(mark.lesson)
+            assert lesson
+            assert lesson.nearest(mark.step) == mark.step
+        assert one.place(one.marks[3].lesson, one.marks[3].step) == 3
+        assert one.place("01-tokens", 1) is None
+    weeks = [name for week in path.weeks() for name in week["lessons"]]
     assert sorted(weeks) == sorted(one.name for one in library.lessons()[0])
 
 
@@ -51,9 +55,11 @@ def test_all_files_are_made_and_open_without_a_network(folder: Path) -> None:
     names = {file.stem for file in folder.glob("*.html")}
     others = {file.name for file in folder.iterdir() if file.suffix != ".html"}
     assert others == {LIST, "questions-moodle.xml", "questions-qti21.zip"}
-    lessons = {f"lesson-{one.lesson}" for one in path.marks()}
+    lessons = {f"lesson-{mark.lesson}" for one in path.paths().values() for mark in one.marks}
     by_hand = {f"gesture-{name}" for name in gestures.table()}
-    assert names == {"path", "answer-key", "worksheet", "slides", "syllabus"} | lessons | by_hand
+    of_paths = {f"{kind}-{one}" for kind in ("path", "answer-key", "worksheet", "slides") for one in path.paths()}
+    own = {"answer-key-agreement", "worksheet-agreement"}
+    assert names == {"syllabus"} | of_paths | own | lessons | by_hand
     for file in folder.glob("*.html"):
         text = file.read_text(encoding="utf-8")
         assert "default-src &#39;none&#39;" in text
@@ -61,14 +67,14 @@ def test_all_files_are_made_and_open_without_a_network(folder: Path) -> None:
 
 
 def test_a_slide_is_landscape_and_shows_no_answer(folder: Path) -> None:
-    slides = (folder / "slides.html").read_text(encoding="utf-8")
+    slides = (folder / "slides-90.html").read_text(encoding="utf-8")
     assert "landscape" in slides
     sections = re.findall(r"<section>.*?</section>", slides, re.DOTALL)
     pictures = [part for part in sections if 'class="drawing"' in part]
     assert len(pictures) == len(set(pictures)) > 5
     predicted = [
         step.question.ask
-        for one in path.marks()
+        for one in path.paths()["90"].marks
         if isinstance((step := library.find(one.lesson).step(one.step)).question, TokenQuestion)  # type: ignore[union-attr]
     ]
     for ask in predicted:
@@ -76,22 +82,49 @@ def test_a_slide_is_landscape_and_shows_no_answer(folder: Path) -> None:
         assert sections[place + 1] not in pictures
 
 
-def test_the_key_has_computed_answers_and_the_worksheet_none(folder: Path) -> None:
-    key, sheet = ((folder / f"{name}.html").read_text(encoding="utf-8") for name in ("answer-key", "worksheet"))
-    for one in path.marks():
+@pytest.mark.parametrize("name", path.paths())
+def test_worksheet_and_key_have_one_numbering(folder: Path, name: str) -> None:
+    key, sheet = ((folder / f"{kind}-{name}.html").read_text(encoding="utf-8") for kind in ("answer-key", "worksheet"))
+    items = re.findall(r"<li>(.*?)<", sheet)
+    numbered = re.findall(r"<h2>\d+\. .*?<b>(.*?)</b>", key, re.DOTALL)
+    assert items == numbered != []
+    for one in path.paths()[name].marks:
         step = library.find(one.lesson).step(one.step)  # type: ignore[union-attr]
         if step.question is None:
             continue
         asked, look = material.escape(step.question.ask), library.look_of(step.view)
         assert asked in key
-        # Paper has no page of the app to read a number from.
-        assert (asked in sheet) == (not step.question.look or step.question.kind == "conclusion")
+        assert (asked in items) == (worksheet.on_paper(step.question, step) is not None)
         truth = step.question.truth(look)
         if truth.value is not None:
-            said = material.escape(controls.true_value(step.question, look, truth))
-            assert said in key
-            assert said not in sheet
-    assert "A head copies the value" in key
+            assert material.escape(controls.true_value(step.question, look, truth)) in key
+
+
+def test_a_question_on_paper_has_the_numbers_that_answer_it(folder: Path) -> None:
+    """The row of weights, the products with their sum, the sizes of the model, or all in its words."""
+    import_params()
+    steps = [step for lesson in library.lessons()[0] for step in lesson.steps if step.question is not None]
+    given = [(step, worksheet.on_paper(step.question, step)) for step in steps]
+    for step, html in given:
+        question, look = step.question, library.look_of(step.view)
+        numbers = [float(one) for one in re.findall(r"<i>([\d.]+)</i>", html or "")]
+        if html is None:
+            assert not isinstance(question, TokenQuestion | ConclusionQuestion)
+        elif isinstance(question, TokenQuestion):
+            assert numbers[question.truth(look).answers[0]] == max(numbers[place] for place in question.choices(look))
+        elif isinstance(question, NumberQuestion) and question.asked.quantity.name == "norm_weighted":
+            low, high = question.accepted(question.truth(look))
+            assert low <= numbers[1] / sum(numbers[1::2]) <= high  # [CLS] is the first token
+    assert sum(html is None for _, html in given) > 10
+
+
+def test_a_folder_without_a_lesson_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(library.ROOT, "")  # the command sets it
+    assert command.main(["material", f"--lessons-root={tmp_path}", str(tmp_path / "made")]) == 1
+    assert str(tmp_path) in capsys.readouterr().err
+    assert not (tmp_path / "made").exists()
 
 
 def test_a_code_has_the_answers_and_a_bad_one_is_a_sentence() -> None:

@@ -247,11 +247,10 @@ def test_the_controls_of_two_desks_agree_and_an_older_one_undoes_nothing(school:
 def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     teacher, code = school.teacher(named=True)
     ada, eve = (school.student(code, name) for name in ("Ada", "=EVE()"))
-    teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand")
-    teacher.click("desk:begin")
-    assert "minute 0 to 3" in words(teacher.app)
-    for number in (0, 1, 2, 3):
-        teacher.click(f"desk:next:{number}")
+    teacher.put("selectbox", "desk:lesson:", "90").click("desk:begin")
+    assert "Minute 0 to 3 of 90" in words(teacher.app)
+    for place in (0, 1, 2):
+        teacher.click(f"desk:next:path:{place}")
     question = school.room(code).question
     assert question
     assert question.hides
@@ -275,8 +274,8 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     assert ada.click(f"room:{question.id}:look").app.get("title")
     rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
     assert {(row[1], row[2], row[3]) for row in rows[1:]} == {("Ada", "animal", "1"), ("'=EVE()", "street", "0")}
-    assert "minute 14 to 18" in words(teacher.app)
-    teacher.click("desk:path:3")
+    assert "Minute 14 to 18 of 90" in words(teacher.app)
+    teacher.click("desk:next:path:3")
     assert school.room(code).question != question
     assert question.id in {one.id for one in school.room(code).past}
     teacher.press("page").click("lesson:back")
@@ -290,6 +289,7 @@ def test_a_lesson_goes_on_in_a_room_that_holds_no_more_questions(
 ) -> None:
     teacher, code = school.teacher()
     teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin")
+    assert "Minute" not in words(teacher.app), "a lesson by itself has no minutes"
     steps = library.find("03-one-weight-by-hand")
     assert steps
     monkeypatch.setattr(limits, "QUESTIONS", dataclasses.replace(limits.QUESTIONS, usual=1))
@@ -998,7 +998,7 @@ def test_the_desk_says_whom_to_ask(school: School) -> None:
 
 
 def test_nobody_is_told_of_what_is_not_there(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.teaching.stage.invite.network_address", lambda: "")
+    monkeypatch.setattr("pages.base.access.visitors.network_address", lambda: "")
     alone = Person(school)
     assert "only this computer" in sentences(alone.app), "before a room is opened"
     assert "encoderscope --" not in words(alone.app)
@@ -1007,5 +1007,5 @@ def test_nobody_is_told_of_what_is_not_there(school: School, monkeypatch: pytest
     student = school.student(code)
     assert student.line["buttons"] == []
     assert "Look around" not in words(student.app)
-    monkeypatch.setattr("pages.teaching.stage.invite.network_address", lambda: "192.0.2.7")
+    monkeypatch.setattr("pages.base.access.visitors.network_address", lambda: "192.0.2.7")
     assert not sentences(Person(school).app)

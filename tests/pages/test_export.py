@@ -275,8 +275,10 @@ def test_a_page_without_a_sentence_gives_a_program_of_its_own(files: dict[str, C
 def test_the_link_says_what_differs_from_the_defaults(monkeypatch: pytest.MonkeyPatch):
     told: list[tuple] = []
     monkeypatch.setattr(export, "copy_link", lambda query, typed, **more: told.append((query, typed, more)))
+    monkeypatch.setattr("pages.base.access.visitors.network_address", lambda: "192.0.2.7")
     app = visit(text="a b", layer="2", i="1")
     query, typed, more = told[-1]
+    assert more["network"] == "192.0.2.7"
     assert query == dict(app.query_params.items()) or query == {k: v[0] for k, v in app.query_params.items()}
     assert query["text"] == "a b"
     assert {"text", "pair", "text_b", "template", "source", "patch_with"} <= set(typed)

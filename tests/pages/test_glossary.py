@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from encoder.encoders.text import TextEncoder
+from encoder.measure import norm_weighting
 from encoder.words.glossary import BY_KEY, TERMS, Term
 from encoder.words.references import BY_KEY as BY_NAME
 from encoder.words.references import REFERENCES, Reference
+from pages.core.frame import input_row
+from pages.core.widgets import examples
 from pages.core.words import glossary, references
 from pages.state import links
 from tests.conftest import ROOT
@@ -174,3 +178,12 @@ def test_no_author_and_year_is_without_a_link(page: str, values: dict[str, str],
     assert not app.exception
     said = [element.value for kind in ("markdown", "caption", "info") for element in app.get(kind)]
     assert not [one for one in said if AUTHOR_YEAR.search(one.replace("**", ""))]
+
+
+def test_the_shares_of_cls_are_those_of_the_first_example(minilm: TextEncoder) -> None:
+    trace = minilm.trace(str(next(iter(examples.read(input_row.__file__, "text").values()))["text"]))
+    heads = [(layer, head) for layer in range(6) for head in range(12)]
+    weights = [float(trace.attention(*place)[:, 0].mean()) for place in heads]
+    shares = [float(norm_weighting.norm_weighted_shares(trace, *place)[:, 0].mean()) for place in heads]
+    said = re.findall(r"0\.\d\d", BY_KEY["cls-as-an-attention-sink"].more)
+    assert said == [f"{sum(values) / len(heads):.2f}" for values in (weights, shares)]

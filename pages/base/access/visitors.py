@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from encoder.cli import ports
+
 #: Set by `encoderscope serve` for its processes: the address that the front before them listens on.
 FRONT = "ENCODERSCOPE_FRONT"
 
@@ -19,6 +21,14 @@ def is_local(environment: Mapping[str, str], address: str | None) -> bool:
     """Whether only this machine reaches a server that listens on `address`, directly or through a proxy."""
     listens_here = address is not None and (is_loopback(address) or is_localhost(address))
     return listens_here and environment.get("ENCODERSCOPE_SHARED") != "1"
+
+
+def network_address() -> str:
+    """This machine's address in the network, "" if the server answers this machine only or there is no network."""
+    listens = os.environ.get(FRONT) or str(st.get_option("server.address") or "")
+    if listens not in ("", "0.0.0.0", "::"):
+        return ""
+    return next(iter(ports.network_address()), "")
 
 
 def is_localhost(name: str) -> bool:

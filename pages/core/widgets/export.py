@@ -21,7 +21,7 @@ from encoder.documents.document import Section, document
 from encoder.export import report
 from encoder.run import TRAINED, ModelSpec, Run, code
 from encoder.run.command import command
-from pages.base.access import limits
+from pages.base.access import limits, visitors
 from pages.components.copy_link import copy_link
 from pages.components.lazy import expander
 from pages.core.stores import cache, input_kinds
@@ -111,7 +111,7 @@ class Export:
             left, right = st.columns([6, 5], gap="large")
         with left:
             st.markdown("**Link** to this view")
-            copy_link(query(), typed(), key=f"{KEY}:link", note=note)
+            copy_link(query(), typed(), key=f"{KEY}:link", note=note, network=visitors.network_address())
             st.markdown("**Numbers** of this page, and a **report** that opens without a network")
             with st.container(horizontal=True):
                 _button("CSV", lambda: report.as_csv(self.frame()), f"{name}.csv", "text/csv")

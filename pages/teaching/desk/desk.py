@@ -72,83 +72,83 @@ def _invitation(now: Room) -> None:
 
 
 def _lesson(now: Room) -> tuple[Lesson, int] | None:
-    """Choose a lesson, and turn its steps; returns the open lesson and the number of its step."""
+    """Choose a path or a lesson, and turn its steps; returns the open lesson and the number of its step."""
     lessons = {one.name: one for one in library.lessons(state.get(LessonParams.language))[0]}
     name, number = now.view.get(LessonParams.lesson.name, ""), int(now.view.get(LessonParams.number.name, "1"))
     opened = lessons.get(name)
+    along = path.paths().get(now.view.get(LessonParams.path.name, "")) if opened else None
+    shown = along.name if along else name
+    titles = {one.name: f"Path: {one.title}" for one in path.paths().values()}
+    titles |= {one.name: f"{one.title} · {one.minutes} min" for one in lessons.values()}
     with st.container(border=True):
         chosen = st.selectbox(
             "Lesson",
-            list(lessons),
-            index=list(lessons).index(name) if opened else None,
-            key=f"desk:lesson:{name}",
-            format_func=lambda one: f"{lessons[one].title} · {lessons[one].minutes} min",
-            placeholder="Choose a lesson, or open any page: the class follows you",
+            list(titles),
+            index=list(titles).index(shown) if opened else None,
+            key=f"desk:lesson:{shown}",
+            format_func=lambda one: titles[one],
+            placeholder="Choose a path or a lesson, or open any page: the class follows you",
         )
-        if chosen and chosen != name:
-            button(
-                "Begin this lesson",
-                "play_arrow",
-                "desk:begin",
-                partial(show_step, lessons[chosen], lessons[chosen].first),
-                type="primary",
-            )
+        if chosen and chosen != shown:
+            first = path.paths()[chosen].marks[0] if chosen in path.paths() else None
+            lesson = lessons[first.lesson if first else chosen]
+            begin = partial(show_step, lesson, first.step if first else lesson.first, chosen if first else "")
+            button("Begin this lesson", "play_arrow", "desk:begin", begin, type="primary")
         elif opened:
-            _turn(opened, opened.nearest(number))
+            _turn(opened, opened.nearest(number), along, lessons)
             return opened, opened.nearest(number)
     return None
 
 
-def _turn(lesson: Lesson, number: int) -> None:
-    at = path.place(lesson.name, number)
-    following = path.marks()[at + 1] if at is not None and at + 1 < len(path.marks()) else None
-    found = library.find(following.lesson, state.get(LessonParams.language)) if following else None
+def _turn(lesson: Lesson, number: int, along: path.Path | None, lessons: Mapping[str, Lesson]) -> None:
+    """Back and Next: along the path at a step of it, otherwise through the lesson."""
+    at = along.place(lesson.name, number) if along else None
+    marks = along.marks if along else ()
+
+    def other(by: int) -> tuple[Lesson, int] | None:
+        if at is None:
+            return (lesson, number + by) if lesson.first <= number + by <= lesson.last else None
+        return (lessons[marks[at + by].lesson], marks[at + by].step) if 0 <= at + by < len(marks) else None
+
     # The keys have the number: a click that a reconnect repeats turns no second page.
+    place = number if at is None else f"path:{at}"
     with st.container(horizontal=True, vertical_alignment="center"):
-        button(
-            "Back",
-            "arrow_back",
-            f"desk:back:{number}",
-            partial(show_step, lesson, number - 1),
-            disabled=number == lesson.first,
-        )
-        button(
-            "Next",
-            "arrow_forward",
-            f"desk:next:{number}",
-            partial(show_step, lesson, number + 1),
-            type="primary",
-            disabled=number == lesson.last,
-        )
-        if found and following:  # of the path of 90 minutes, which leaves steps out
+        for title, icon, by in (("Back", "arrow_back", -1), ("Next", "arrow_forward", 1)):
+            to = other(by)
             button(
-                f"Next in the path: {plain(found.step(following.step).title)}",
-                "timeline",
-                f"desk:path:{at}",
-                partial(show_step, found, following.step),
-                type="primary" if number == lesson.last else "secondary",
+                title,
+                icon,
+                f"desk:{title.lower()}:{place}",
+                partial(show_step, *(to or (lesson, number))),
+                type="primary" if by > 0 else "secondary",
+                disabled=to is None,
             )
     st.markdown(f"**{plain(lesson.step(number).title)}** · step {number} of {lesson.last}")
-    if at is not None:
-        mark = path.marks()[at]
-        st.caption(f"Path of 90 minutes: minute {mark.at} to {mark.at + mark.minutes}. {plain(mark.do)}")
+    if at is not None and along:
+        mark = marks[at]
+        following = other(1)
+        then = f" Next: {plain(following[0].step(following[1]).title)}." if following else ""
+        st.caption(f"Minute {mark.at} to {mark.at + mark.minutes} of {along.name}. {plain(mark.do)}{then}")
 
 
 def _script(lesson: Lesson, number: int) -> None:
     """What the class reads at this step, below what the teacher needs at once."""
     with st.container(border=True):
         st.markdown(lesson.step(number).prose)
-        if number < lesson.last:
+        if number < lesson.last and not state.get(LessonParams.path):
             following = lesson.step(number + 1)
             st.caption(f"Next: {plain(following.title)}" + (" (with a question)" if following.question else ""))
 
 
-def show_step(lesson: Lesson, number: int) -> None:
-    """Show a step of a lesson to the class; the desk stays. For callbacks."""
+def show_step(lesson: Lesson, number: int, along: str | None = None) -> None:
+    """Show a step of a lesson to the class; the desk stays. For callbacks. along: the path, None: that of before."""
     step, now = lesson.step(number), session.room()
     before = dict(now.view) if now else {}
     view = dict(step.view) or before or {"page": "lessons"}
+    along = before.get(LessonParams.path.name, "") if along is None else along
     view |= {LessonParams.lesson.name: lesson.name}
+    view.pop(LessonParams.path.name, None)
+    view |= {LessonParams.path.name: along} if along else {}
     if language := state.get(LessonParams.language):
         view |= {LessonParams.language.name: language}
     view |= {LessonParams.number.name: str(number)} if number != LessonParams.number.default else {}

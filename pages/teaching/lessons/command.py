@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve()
-#: Before the address of a server, among the arguments.
-SERVER = "--server="
+#: Before the address of a server, and before the folder of own lessons, among the arguments.
+SERVER, LESSONS_ROOT = "--server=", "--lessons-root="
+NO_LESSON = "this folder has no lesson. The file of a lesson ends with .md."
 TEMPLATE = HERE.with_name("template.md").read_text(encoding="utf-8")
 
 
@@ -22,10 +23,10 @@ def main(arguments: list[str] | None = None) -> int:
     name, *files = sys.argv[1:] if arguments is None else arguments
     if as_json := "--json" in files:
         files.remove("--json")
-    servers = [one for one in files if one.startswith(SERVER)]
-    files = [one for one in files if one not in servers]
+    given = {flag: one.removeprefix(flag) for one in files for flag in (SERVER, LESSONS_ROOT) if one.startswith(flag)}
+    files = [one for one in files if not one.startswith((SERVER, LESSONS_ROOT))]
     check = partial(_check, as_json=as_json)
-    material = partial(_material, server=servers[-1].removeprefix(SERVER) if servers else "")
+    material = partial(_material, server=given.get(SERVER, ""), own=given.get(LESSONS_ROOT, ""))
     action = {"new": _new, "check": check, "preview": _preview, "material": material, "answers": _answers}[name]
     return max(_tried(action, file) for path in map(Path, files) for file in _lessons_at(path, name))
 
@@ -66,7 +67,7 @@ def _check(file: Path, as_json: bool = False) -> int:
     from pages.teaching.lessons.check import check
 
     if file.is_dir():
-        print(f"{file}: this folder has no lesson. The file of a lesson ends with .md.", file=sys.stderr)
+        print(f"{file}: {NO_LESSON}", file=sys.stderr)
         return 2
     findings = list(check(file))
     for finding in findings:
@@ -86,11 +87,20 @@ def _preview(file: Path) -> int:
     return encoderscope(["--lessons-root", str(file.resolve().parent)])
 
 
-def _material(folder: Path, server: str = "") -> int:
+def _material(folder: Path, server: str = "", own: str = "") -> int:
     from pages.core.frame.frame import import_params
-    from pages.teaching.lessons import material
+    from pages.teaching.lessons import library, material
 
     import_params()
+    if own:
+        os.environ[library.ROOT] = own
+        lessons, broken = library.lessons()
+        faults = [f"{one.name}: {one.reason}" for one in broken]
+        if not faults and not any(map(library.is_own, lessons)):
+            faults = [f"{own}: {NO_LESSON}"]
+        if faults:
+            print(*faults, sep="\n", file=sys.stderr)
+            return 1
     for file in material.write(folder, server):
         print(f"{file}: written.")
     return 0

@@ -54,6 +54,11 @@ def find(name: str, language: str = "") -> Lesson | None:
     return next((one for one in lessons(language)[0] if one.name == name), None)
 
 
+def is_own(lesson: Lesson) -> bool:
+    """Whether a lesson is of the operator's folder."""
+    return not (SHIPPED / f"{lesson.name}.md").is_file()
+
+
 def languages() -> list[str]:
     """The languages that some lesson is translated to, by the names of their folders."""
     found = {path.parent.name for folder in _folders() for path in folder.glob("*/*.md")}

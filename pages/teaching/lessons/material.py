@@ -4,7 +4,7 @@ Every file opens without a network. Answers are computed when the files are made
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,12 @@ from encoder.drawing.javascript import joined
 from encoder.drawing.picture import Picture, escape
 from encoder.export.notebook import INSIDE, of_trace, picture_of
 from encoder.export.report import footer
-from pages.teaching.lessons import library, path, platforms
+from pages.teaching.lessons import library, path, platforms, worksheet
 from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.lessons.library import look_of
-from pages.teaching.questions import Look, Question, controls, gestures
+from pages.teaching.questions import Look, Question, gestures
 from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion
-from pages.teaching.questions.open_kinds import BETWEEN_WORDS, ConceptQuestion, ConclusionQuestion, SentenceQuestion
+from pages.teaching.questions.open_kinds import BETWEEN_WORDS, ConclusionQuestion, SentenceQuestion
 from pages.teaching.questions.question import Choosing
 
 #: Not of the app: style and script of the files.
@@ -32,8 +32,6 @@ HERE = Path(__file__).parent / "components"
 COMPONENTS = Path(__file__).parents[2] / "components"
 #: What the list of the folder's files calls it.
 KIND = "a teacher's material"
-#: Lines to write on, for each question of the worksheet.
-LINE = '<p class="write">&nbsp;</p>'
 
 
 def write(folder: Path, server: str = "") -> list[Path]:
@@ -43,18 +41,13 @@ def write(folder: Path, server: str = "") -> list[Path]:
     """
     disk.check_folder(folder, KIND)
     lessons = {one.name: one for one in library.lessons()[0]}
-    steps = [(one, lessons[one.lesson], lessons[one.lesson].step(one.step)) for one in path.marks()]
-    title = path.written()["title"]
-    files = {
-        "path": (f"{title}: the path", list(_path(steps))),
-        "answer-key": (f"{title}: answer key", list(_keys(steps))),
-        "worksheet": (f"{title}: worksheet", list(_worksheet(steps))),
-        "syllabus": (f"A syllabus of {len(path.written()['weeks'])} weeks", list(_syllabus(lessons))),
-    }
-    texts = {name: _document(heading, sections) for name, (heading, sections) in files.items()}
-    texts["slides"] = slides(title, [step for _, _, step in steps])
-    for name in dict.fromkeys(one.lesson for one in path.marks()):
+    texts = {"syllabus": _document(f"A syllabus of {len(path.weeks())} weeks", list(_syllabus(lessons)))}
+    for one in path.paths().values():
+        texts |= _of_path(one, lessons)
+    for name in dict.fromkeys(mark.lesson for one in path.paths().values() for mark in one.marks):
         texts[f"lesson-{name}"] = student(lessons[name])
+    for lesson in filter(library.is_own, lessons.values()):
+        texts |= _paper(lesson.name, lesson.title, [(lesson, number, step) for number, step in lesson.numbered()])
     texts |= {f"gesture-{name}": gesture(name) for name in gestures.table()}
     for_platform = [item for lesson in lessons.values() for item in platforms.items(lesson, server)]
     contents: dict[str, str | bytes] = {f"{name}.html": text for name, text in texts.items()}
@@ -64,6 +57,24 @@ def write(folder: Path, server: str = "") -> list[Path]:
         for name, content in contents.items():
             disk.write_file(place / name, content)
     return [folder / name for name in contents]
+
+
+def _of_path(one: path.Path, lessons: Mapping[str, Lesson]) -> dict[str, str]:
+    """The path itself, its slides, worksheet and key."""
+    steps = [(lessons[mark.lesson], mark.step, lessons[mark.lesson].step(mark.step)) for mark in one.marks]
+    return {
+        f"path-{one.name}": _document(f"{one.title}: the path", list(_path(one, steps))),
+        f"slides-{one.name}": slides(one.title, [step for *_, step in steps]),
+        **_paper(one.name, one.title, steps),
+    }
+
+
+def _paper(name: str, title: str, steps: Sequence[tuple[Lesson, int, Step]]) -> dict[str, str]:
+    asking = worksheet.asking(steps)
+    return {
+        f"worksheet-{name}": _document(f"{title}: worksheet", list(worksheet.sheet(asking))),
+        f"answer-key-{name}": _document(f"{title}: answer key", list(worksheet.key(asking))),
+    }
 
 
 def student(lesson: Lesson) -> str:
@@ -101,80 +112,17 @@ def _html(prose: str) -> str:
 # --- for the teacher --------------------------------------------------------------------------------------------------
 
 
-def _path(steps: list[tuple[path.Mark, Lesson, Step]]) -> Iterator[Section]:
-    rows = [(mark.at, mark.minutes, f"{lesson.label}.{mark.step}", step.title, mark.do) for mark, lesson, step in steps]
-    table = pd.DataFrame(rows, columns=["minute", "takes", "step", "title", "you"])
-    said = "The concept test before and after takes ten minutes each, next to these 90."
-    yield Section("", table=table, sentences=[said])
-
-
-def _keys(steps: list[tuple[path.Mark, Lesson, Step]]) -> Iterator[Section]:
-    for mark, lesson, step in steps:
-        if (question := step.question) is None:
-            continue
-        look = look_of(step.view)
-        truth, said = question.truth(look), _said(question, look)
-        parts = [f"<p><b>{escape(question.ask)}</b></p>", f"<p class='answer'>{escape(said)}</p>" if said else ""]
-        parts.append(_numbers(controls.further_numbers(truth)))
-        parts.append(f"<p>{escape(question.why)}</p>" if question.why else "")
-        wrong = [f"<li>{escape(one.rstrip('.'))}: “{escape(reason)}”</li>" for one, reason in _wrong(question, look)]
-        parts.append(f"<ul>{''.join(wrong)}</ul>" if wrong else "")
-        yield Section(f"{lesson.label}.{mark.step} {step.title}", picture="".join(parts))
-
-
-def _said(question: Question, look: Look) -> str:
-    """The right answer in a sentence, or a model answer."""
-    if isinstance(question, ConclusionQuestion):
-        return f"A model answer: {question.model}" if question.model else ""
-    truth = question.truth(look)
-    return "" if truth.value is None else controls.true_value(question, look, truth)
-
-
-def _numbers(numbers: Any) -> str:
-    said = ", ".join(f"{name}: {controls.exact_or_in_words(value)}" for name, value in numbers.items())
-    return f"<p class='caption'>{escape(said)}</p>" if said else ""
-
-
-def _wrong(question: Question, look: Look) -> Iterator[tuple[str, str]]:
-    """Known wrong answers with their reasons."""
-    known = [question.mistaken(one, look) for one in question.mistakes]
-    for answer in question.choices(look) if isinstance(question, ConceptQuestion) else known:
-        if (reason := question.reason(answer, look)[0]) != "":
-            yield controls.answer_text(question, look, answer), reason
-
-
-def _worksheet(steps: list[tuple[path.Mark, Lesson, Step]]) -> Iterator[Section]:
-    """Each sentence is before its first question, and what there is to choose from below the question.
-
-    Questions that are read off a picture of the app are left out.
-    """
-    items, last = "", ""
-    for step in (one for _, _, one in steps if one.question and not _is_read_off(one.question)):
-        texts = " / ".join(f"“{step.view[name]}”" for name in ("text", "text_b") if name in step.view)
-        about = "" if texts == last else f"<small>{escape(texts)}</small><br>"
-        items += f"<li>{about}{escape(step.question.ask)}{_choices(step)}{LINE}</li>" if step.question else ""
-        last = texts
-    yield Section("", picture=f"<p>Name or number: ____________</p><ol class='sheet'>{items}</ol>")
-
-
-def _choices(step: Step) -> str:
-    """What there is to choose from, for paper; a word is chosen from the sentence."""
-    question, found = step.question, list[str]()
-    if isinstance(question, OrderQuestion):
-        found = question.begins_with(look_of(step.view))
-    elif isinstance(question, Choosing) and question.kind != "token":
-        found = [text.rstrip(".") for text in question.choices(look_of(step.view)).values()]
-    return f"<br><small>{escape(' · '.join(found))}</small>" if found else ""
+def _path(one: path.Path, steps: Sequence[tuple[Lesson, int, Step]]) -> Iterator[Section]:
+    rows = [
+        (mark.at, mark.minutes, f"{lesson.label}.{number}", step.title, mark.do)
+        for mark, (lesson, number, step) in zip(one.marks, steps, strict=True)
+    ]
+    yield Section("", table=pd.DataFrame(rows, columns=["minute", "takes", "step", "title", "you"]))
 
 
 def _is_read_off(question: Question) -> bool:
     """Whether the answer is a number or a head in the picture; a conclusion is the reader's own."""
     return question.look and not isinstance(question, ConclusionQuestion)
-
-
-def _is_given(question: Question) -> bool:
-    """Whether all numbers of the answer are in the question: no picture of the model shows it."""
-    return isinstance(question, NumberQuestion) and question.asked.quantity.name in ("softmax", "weighted_sum")
 
 
 def _slide(step: Step) -> Iterator[Section]:
@@ -184,16 +132,16 @@ def _slide(step: Step) -> Iterator[Section]:
         yield Section(step.title, picture=_html(step.prose))
         yield Section("", picture=picture(step))
         return
-    shows = question.look or _is_given(question)
+    shows = question.look or worksheet.is_given(question)
     text = f" <br><small>“{escape(step.view['text'])}”</small>" if "text" in step.view and not shows else ""
-    asked = f"<p class='ask{'' if shows else ' only'}'>{escape(question.ask)}{_choices(step)}{text}</p>"
+    asked = f"<p class='ask{'' if shows else ' only'}'>{escape(question.ask)}{worksheet.choices(step)}{text}</p>"
     yield Section(step.title, picture=asked)
     if shows:
         yield Section("", picture=picture(step))
 
 
-def _syllabus(lessons: dict[str, Lesson]) -> Iterator[Section]:
-    for number, week in enumerate(path.written()["weeks"], 1):
+def _syllabus(lessons: Mapping[str, Lesson]) -> Iterator[Section]:
+    for number, week in enumerate(path.weeks(), 1):
         chosen = [lessons[name] for name in week["lessons"]]
         goals = "".join(f"<li>{escape(goal)}</li>" for one in chosen for goal in one.goals)
         titles = "".join(f"<li>{escape(one.label)} {escape(one.title)} ({one.minutes} minutes)</li>" for one in chosen)
@@ -235,7 +183,7 @@ def _asked(step: Step) -> str:
     question, look = step.question, look_of(step.view)
     truth = question.truth(look)
     known: dict[str, Any] = {"kind": question.kind, "hint": question.hint, "why": question.why, "options": []}
-    known["said"] = _said(question, look)
+    known["said"] = worksheet.said(question, look)
     if isinstance(question, Choosing):
         known["options"] = [*question.choices(look).items()]
     elif isinstance(question, OrderQuestion):

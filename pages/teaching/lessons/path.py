@@ -1,4 +1,4 @@
-"""The path of 90 minutes through the lessons, and the weeks of a course: path.yml."""
+"""The paths of 45 and 90 minutes through the lessons, and the weeks of a course: path.yml."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from pages.teaching.lessons import library
 
 @dataclass(frozen=True)
 class Mark:
-    """A step of the path. at: the minute in which it begins; minutes: how long it takes; do: what the teacher does."""
+    """A step of a path. at: the minute in which it begins; minutes: how long it takes; do: what the teacher does."""
 
     at: int
     minutes: int
@@ -21,20 +21,37 @@ class Mark:
     do: str
 
 
+@dataclass(frozen=True)
+class Path:
+    """A plan of one class. name: its minutes, in files and links."""
+
+    name: str
+    title: str
+    marks: tuple[Mark, ...]
+
+    def place(self, lesson: str, step: int) -> int | None:
+        """The place of a step in the path, or None."""
+        return next((n for n, one in enumerate(self.marks) if (one.lesson, one.step) == (lesson, step)), None)
+
+
 @cache
-def written() -> Mapping[str, Any]:
-    """The file: title, minutes, steps and weeks."""
+def _written() -> Mapping[str, Any]:
     return yaml.safe_load((library.SHIPPED.parent / "path.yml").read_text(encoding="utf-8"))
 
 
 @cache
-def marks() -> tuple[Mark, ...]:
-    """All steps of the path in their order."""
-    steps = written()["steps"]
-    ends = [*(one["at"] for one in steps[1:]), written()["minutes"]]
-    return tuple(Mark(minutes=end - one["at"], **one) for one, end in zip(steps, ends, strict=True))
+def paths() -> Mapping[str, Path]:
+    """All paths by name, the shortest first."""
+    return {str(one["minutes"]): _path(one) for one in _written()["paths"]}
 
 
-def place(lesson: str, step: int) -> int | None:
-    """The place of a step in the path, or None."""
-    return next((n for n, one in enumerate(marks()) if (one.lesson, one.step) == (lesson, step)), None)
+def _path(written: Mapping[str, Any]) -> Path:
+    steps = written["steps"]
+    ends = [*(one["at"] for one in steps[1:]), written["minutes"]]
+    marks = tuple(Mark(minutes=end - one["at"], **one) for one, end in zip(steps, ends, strict=True))
+    return Path(str(written["minutes"]), written["title"], marks)
+
+
+def weeks() -> list[Mapping[str, Any]]:
+    """The weeks of a course, each with a title and its lessons."""
+    return list(_written()["weeks"])

@@ -15,8 +15,8 @@ from pages.teaching.params import LessonParams, RoomParams
 _ANSWERS, _LOOKS, _EXPLORES = "_lesson_answers", "_lesson_looks", "_lesson_explores"
 #: Values that a step leaves as the reader set them.
 KEPT = (
-    LessonParams.lesson, LessonParams.number, LessonParams.language, RoomParams.code, RoomParams.wall,
-    ViewParams.colours, ViewParams.device, ViewParams.dtype, ViewParams.present,
+    LessonParams.lesson, LessonParams.number, LessonParams.path, LessonParams.language, RoomParams.code,
+    RoomParams.wall, ViewParams.colours, ViewParams.device, ViewParams.dtype, ViewParams.present,
 )  # fmt: skip
 
 
@@ -97,6 +97,7 @@ def leave() -> None:
     """Close the lesson; the view stays. For callbacks."""
     state.put(LessonParams.lesson, "")
     state.put(LessonParams.number, 1)
+    state.put(LessonParams.path, "")
 
 
 def answer(opened: Open) -> Any | None:

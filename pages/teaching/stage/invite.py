@@ -1,15 +1,12 @@
 """How a class comes into a room: address, code and QR code."""
 
 import html
-import os
 from urllib.parse import urlsplit
 
 import segno
 import streamlit as st
 
-from encoder.cli import ports
 from pages.base.access import visitors
-from pages.base.access.visitors import FRONT
 from pages.state import links
 from pages.teaching.rooms import Room
 from pages.teaching.rooms.room import spaced
@@ -20,7 +17,7 @@ def address() -> str:
     """The address of this page for other machines, without "http://": as the browser has it, or this machine's name."""
     parts = urlsplit(st.context.url or f"http://localhost/{DESK}")
     host = parts.netloc
-    if _is_here(parts.hostname) and (reachable := network_address()):
+    if _is_here(parts.hostname) and (reachable := visitors.network_address()):
         host = reachable + (f":{parts.port}" if parts.port else "")
     base, _, page = parts.path.rstrip("/").rpartition("/")
     base = base if links.exists(page) else f"{base}/{page}".rstrip("/")  # the first page opens at the base itself
@@ -34,14 +31,6 @@ def scheme() -> str:
 
 def _is_here(host: str | None) -> bool:
     return host is not None and (visitors.is_loopback(host) or visitors.is_localhost(host))
-
-
-def network_address() -> str:
-    """This machine's address in the network, "" if the server answers this machine only or there is no network."""
-    listens = os.environ.get(FRONT) or str(st.get_option("server.address") or "")
-    if listens not in ("", "0.0.0.0", "::"):
-        return ""
-    return next(iter(ports.network_address()), "")
 
 
 def picture(now: Room) -> str:

@@ -1,0 +1,195 @@
+"""A worksheet and its answer key, with one numbering: only questions that paper can answer, each with its numbers.
+
+A question about a row of weights has the row below it; one about sizes has the sizes of the model. A question that
+needs a picture, an own sentence or another forward pass stays on the screen.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from encoder.documents.document import Section
+from encoder.drawing.picture import escape
+from encoder.measure import norm_weighting
+from pages.teaching.lessons.lesson import Lesson, Step
+from pages.teaching.lessons.library import look_of
+from pages.teaching.questions import Look, Question, controls
+from pages.teaching.questions.kinds import NumberQuestion, OrderQuestion, TokenQuestion, TrueOrFalse
+from pages.teaching.questions.open_kinds import ChoiceQuestion, ConceptQuestion, ConclusionQuestion
+from pages.teaching.questions.quantities import Asked, read_quantity
+from pages.teaching.questions.question import Choosing
+
+#: A line to write on; a conclusion has three.
+LINE = '<p class="write">&nbsp;</p>'
+#: A sheet with more questions has smaller print, so that it stays one page.
+FEW = 6
+#: Quantities whose numbers are all in the question.
+GIVEN = ("softmax", "weighted_sum")
+#: Fields of a model that follow from the two others.
+SIZES = {
+    "n_heads": "heads in each layer: {}",
+    "d_model": "numbers in a token's vector: {}",
+    "d_head": "numbers in a query, a key or a value of one head: {}",
+}
+
+#: A step of a lesson that asks something.
+Asking = tuple[Lesson, int, Step, Question]
+
+
+def asking(steps: Sequence[tuple[Lesson, int, Step]]) -> list[Asking]:
+    """The steps with a question."""
+    return [(lesson, number, step, step.question) for lesson, number, step in steps if step.question is not None]
+
+
+def sheet(steps: Sequence[Asking]) -> Iterator[Section]:
+    """The questions that paper can answer."""
+    items = [
+        f"<li>{escape(question.ask)}{choices(step)}{given}{_lines(question)}</li>"
+        for _, _, step, question in steps
+        if (given := on_paper(question, step)) is not None
+    ]
+    if not items:
+        yield Section("", sentences=["Every question of this lesson needs the screen."])
+        return
+    size = "sheet" if len(items) > FEW else "sheet few"
+    yield Section("", picture=f"<p>Name or number: ____________</p><ol class='{size}'>{''.join(items)}</ol>")
+
+
+def _lines(question: Question) -> str:
+    return LINE * (3 if isinstance(question, ConclusionQuestion) else 1)
+
+
+def key(steps: Sequence[Asking]) -> Iterator[Section]:
+    """All questions with their answers: those of the sheet under its numbers, then those of the screen."""
+    printed = [one for one in steps if on_paper(one[3], one[2]) is not None]
+    for place, one in enumerate(printed, 1):
+        yield _answered(f"{place}. ", *one)
+    for one in steps:
+        if one not in printed:
+            yield _answered("On the screen only: ", *one)
+
+
+def _answered(before: str, lesson: Lesson, number: int, step: Step, question: Question) -> Section:
+    look = look_of(step.view)
+    truth, answer = question.truth(look), said(question, look)
+    parts = [f"<p><b>{escape(question.ask)}</b></p>", f"<p class='answer'>{escape(answer)}</p>" if answer else ""]
+    parts.append(_numbers(controls.further_numbers(truth)))
+    parts.append(f"<p>{escape(question.why)}</p>" if question.why else "")
+    wrong = [f"<li>{escape(one.rstrip('.'))}: “{escape(reason)}”</li>" for one, reason in _wrong(question, look)]
+    parts.append(f"<ul>{''.join(wrong)}</ul>" if wrong else "")
+    place = f"{lesson.label}.{number}" if lesson.label else number
+    return Section(f"{before}{step.title} (step {place})", picture="".join(parts))
+
+
+def said(question: Question, look: Look) -> str:
+    """The right answer in a sentence, or a model answer."""
+    if isinstance(question, ConclusionQuestion):
+        return f"A model answer: {question.model}" if question.model else ""
+    truth = question.truth(look)
+    return "" if truth.value is None else controls.true_value(question, look, truth)
+
+
+def _numbers(numbers: Any) -> str:
+    text = ", ".join(f"{name}: {controls.exact_or_in_words(value)}" for name, value in numbers.items())
+    return f"<p class='caption'>{escape(text)}</p>" if text else ""
+
+
+def _wrong(question: Question, look: Look) -> Iterator[tuple[str, str]]:
+    """Known wrong answers with their reasons."""
+    known = [question.mistaken(one, look) for one in question.mistakes]
+    for answer in question.choices(look) if isinstance(question, ConceptQuestion) else known:
+        if (reason := question.reason(answer, look)[0]) != "":
+            yield controls.answer_text(question, look, answer), reason
+
+
+def choices(step: Step) -> str:
+    """What there is to choose from, for paper; a word is chosen from the sentence."""
+    question, found = step.question, list[str]()
+    if isinstance(question, OrderQuestion):
+        found = question.begins_with(look_of(step.view))
+    elif isinstance(question, Choosing) and question.kind != "token":
+        found = [text.rstrip(".") for text in question.choices(look_of(step.view)).values()]
+    return f"<br><small>{escape(' · '.join(found))}</small>" if found else ""
+
+
+def is_given(question: Question) -> bool:
+    """Whether all numbers of the answer are in the question: no picture of the model shows it."""
+    return isinstance(question, NumberQuestion) and question.asked.quantity.name in GIVEN
+
+
+# --- what a question needs on paper -----------------------------------------------------------------------------------
+
+
+def on_paper(question: Question, step: Step) -> str | None:
+    """The numbers that the question is about, as HTML, "" if it has them all; None if paper cannot answer it."""
+    look = look_of(step.view)
+    if isinstance(question, ConclusionQuestion):
+        is_map = step.view.get("page") == "heads" and step.view.get("view", "map") == "map" and "i" in step.view
+        return _row(look, int(step.view["i"])) if is_map else ""
+    if isinstance(question, TokenQuestion):
+        return _row(look.at(question.layer, question.head), question.query)
+    if isinstance(question, NumberQuestion) and not question.look:
+        return _of_number(question, look)
+    if isinstance(question, TrueOrFalse):
+        return _of_sides([question.left, question.right], look)
+    if isinstance(question, ConceptQuestion):
+        sides = [one["holds"][side] for one in question.options if "holds" in one for side in ("left", "right")]
+        return "" if all(_is_given(one) for one in sides) else None
+    return "" if isinstance(question, ChoiceQuestion) else None
+
+
+def _of_number(question: NumberQuestion, look: Look) -> str | None:
+    asked = question.asked
+    if question.trial:
+        tried = question.tried(look, 0).items()
+        return _small("Simulated: " + ", ".join(f"{label}: {value:.2f}" for label, value in tried))
+    if is_given(question) or asked.quantity.name == "query_components":
+        return ""
+    if asked.quantity.name == "config" and (field := asked.arguments.get("field")) in SIZES:
+        known = (says.format(getattr(look.loaded.config, name)) for name, says in SIZES.items() if name != field)
+        return _small("In this model, " + "; ".join(known) + ".")
+    if asked.quantity.name in ("on_special_tokens", "norm_weighted"):
+        return _row(*_place(asked, look), norms=asked.quantity.name == "norm_weighted")
+    return None
+
+
+def _of_sides(sides: Sequence[Any], look: Look) -> str | None:
+    """The rows of the weights that are compared."""
+    if all(_is_given(one) for one in sides):
+        return ""
+    weights = [read_quantity(one) for one in sides if not isinstance(one, int | float)]
+    if any(one.quantity.name != "weight" for one in weights):
+        return None
+    return "".join(dict.fromkeys(_row(*_place(one, look)) for one in weights))
+
+
+def _is_given(side: Any) -> bool:
+    return isinstance(side, int | float) or read_quantity(side).quantity.name in GIVEN
+
+
+def _place(asked: Asked, look: Look) -> tuple[Look, str | int]:
+    """Where the row of a quantity is: its text, layer and head, and its query."""
+    arguments = asked.arguments
+    there = look.about(arguments.get("text")).at(arguments.get("layer"), arguments.get("head"))
+    return there, arguments["query"]
+
+
+def _row(look: Look, query: str | int, *, norms: bool = False) -> str:
+    """The row of a query: each token with its weight. norms: also times the norm of its transformed value."""
+    i, labels = look.token(query), look.trace.labels
+    columns, names = [look.row(query)], "weight"
+    if norms:
+        weighted = norm_weighting.norm_weighted(look.trace, look.layer, look.head, slice(i, i + 1))[0].tolist()
+        columns.append(np.array(weighted))
+        names += f", then weight × norm of the transformed value (before rounding, their sum is {sum(weighted):.3f})"
+    cells = (
+        f"<span><b>{escape(label)}</b>" + "".join(f"<i>{one[at]:.3f}</i>" for one in columns) + "</span>"
+        for at, label in enumerate(labels)
+    )
+    title = f"L{look.layer} H{look.head}, row of “{labels[i]}” in “{look.text}” Below each token: {names}."
+    return f"{_small(title)}<p class='row'>{''.join(cells)}</p>"
+
+
+def _small(text: str) -> str:
+    return f"<br><small>{escape(text)}</small>"
