@@ -146,7 +146,8 @@ def _of_fault(one: Verdict) -> list[str]:
         lines.append(f"These texts cannot exclude another cause: {' '.join(fault.sentence for fault in faults)}")
     if one.alternatives and one.next_texts:
         lines.append(
-            f"This text separates them: {one.next_texts[0][:200]!r}. Send it in a request of its own, and compare it."
+            f"This text separates them: {one.next_texts[0][:200]!r}. Send it in a request of its own, "
+            "and diagnose its vector by itself."
         )
     lines += [f"Remedy: {fault.about()['remedy']}" for fault in one.faults]
     return lines
