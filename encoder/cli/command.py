@@ -30,7 +30,7 @@ PROGRAM = "encoderscope"
 #: Exit codes.
 DONE, FAILED, MISUSED, STOPPED = 0, 1, 2, 130
 #: What they mean, but where a command declares another meaning (`codes` in commands.toml).
-CODES = {DONE: "done", FAILED: "an error in one sentence", MISUSED: "wrong usage", STOPPED: "stopped by Ctrl-C"}
+CODES = {DONE: "done", FAILED: "an error", MISUSED: "wrong usage", STOPPED: "stopped by Ctrl-C"}
 
 
 class CommandError(Exception):
