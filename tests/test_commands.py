@@ -168,10 +168,12 @@ def test_an_unknown_option_has_a_suggestion(capsys: pytest.CaptureFixture):
 
 
 def test_exit_codes_of_help_and_document_are_those_of_the_table():
-    """The document has a row for each command whose codes mean something else; its help says nothing that contradicts."""
+    """The document has a row for each command whose codes mean something else, and its help says nothing else."""
     rows = [row.strip("| ").split(" | ") for row in DOCUMENT.read_text("utf-8").splitlines() if row.startswith("| ")]
     written = {name.strip("`"): codes for name, *codes in rows if len(codes) == 4 and name != "command"}
-    declared = {"every other": CODES} | {name: CODES | dict(one.codes) for name, one in main.COMMANDS.items() if one.codes}
+    declared = {"every other": CODES} | {
+        name: CODES | dict(one.codes) for name, one in main.COMMANDS.items() if one.codes
+    }
     assert written == {name: [codes.get(code, "-") for code in range(4)] for name, codes in declared.items()}
     for name, one in main.COMMANDS.items():
         said = " ".join(Parser(one).format_help().split())

@@ -65,6 +65,7 @@ def over_texts(options: argparse.Namespace) -> Iterator[Result]:
     printed = table[table["measure"] == options.measure] if "measure" in axes else table
     mean = found.mean[chosen]
     rows = model.config.sublayers if "sublayer" in axes else [f"L{layer}" for layer in axes["layer"]]
+    interval = ". ".join(filter(None, ("low and high: 95% interval of the mean", caution(len(found.values)))))
     yield Result(
         lambda: [table],
         lambda: {"mean": found.mean, "low": found.low, "high": found.high, "values": found.values},
@@ -72,8 +73,5 @@ def over_texts(options: argparse.Namespace) -> Iterator[Result]:
         name=f"means over {len(found.values):,} texts, by {model.name}",
         facts={"Model": model.name} | {name.capitalize(): value for name, value in function.keywords.items()},
         shown=lambda: printed.sort_values("mean", key=abs, ascending=False, kind="stable").head(20),
-        said=". ".join(filter(None, (
-            f"{len(found.values):,} texts, {len(found.failed):,} left out; low and high: 95% interval of the mean",
-            caution(len(found.values)),
-        ))),
+        said=f"{len(found.values):,} texts, {len(found.failed):,} left out; {interval}",
     )

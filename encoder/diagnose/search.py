@@ -209,7 +209,12 @@ class _Search:
         ]
         if self.together > 1 and not repeats:
             parts += [
-                ("a fault before the pooling and one after it", len(fronts), 2, lambda: self._with_ends(fronts, ends, 1)),
+                (
+                    "a fault before the pooling and one after it",
+                    len(fronts),
+                    2,
+                    lambda: self._with_ends(fronts, ends, 1),
+                ),
                 ("two faults after the encoder", 1, 2, lambda: self._ends([Candidate((), self.base)], ends, 2)),
                 ("two faults before the pooling", len(fronts), 2, lambda: self._pairs(fronts, [])),
                 ("rounding", 1, 2, self._rounded),
@@ -412,7 +417,9 @@ class _Search:
                 if candidate is None:
                     continue
                 states = partial(self.states, candidate.pipeline, self.screen[:1])
-                found += self.explained(candidate, states) if not fault.noisy else self._noisy(without, candidate, states())
+                found += (
+                    self.explained(candidate, states) if not fault.noisy else self._noisy(without, candidate, states())
+                )
             if found:
                 break
         yield sorted(found, key=lambda one: one.distance)[:1]
@@ -532,7 +539,9 @@ class _Search:
         best = min(one.distance for one in simple)
         limit = max(3 * best, comparing.SAME)
         rivals = sorted((one for one in simple if one.distance <= limit), key=self._order)
-        first, others, separating = rivals[0], [], []
+        first = rivals[0]
+        others: list[Faults] = []
+        separating: list[str] = []
         for other in rivals[1:]:
             if len(others) == MOST_ALTERNATIVES:
                 break

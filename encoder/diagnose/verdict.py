@@ -174,7 +174,9 @@ def _of_repeats(one: Verdict) -> list[str]:
 def _of_unknown(one: Verdict) -> list[str]:
     lines = [f"Unknown: {SEARCHED[one.together]} Largest difference from the model: {_size(one.difference_without)}."]
     if one.excluded:
-        lines.append(f"Excluded as the only fault, since each was run and gives other vectors: {', '.join(one.excluded)}.")
+        lines.append(
+            f"Excluded as the only fault, since each was run and gives other vectors: {', '.join(one.excluded)}."
+        )
     if one.not_excluded:
         sizes = ", ".join(map(str, sorted(USUAL_BATCHES)))
         lines.append(
