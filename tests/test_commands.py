@@ -21,7 +21,7 @@ from PIL import Image
 import encoder
 from encoder import causal, diagnose
 from encoder.cli import completion, doctor, lesson, main, progress
-from encoder.cli.command import Parser
+from encoder.cli.command import CODES, Parser
 from encoder.cli.values import FORMATS
 from encoder.documents.csv_file import FORMULA
 from encoder.drawing import still
@@ -34,6 +34,8 @@ from tests.conftest import ROOT
 
 CAT = "The cat sat on the mat"
 TEXTS = ["A cat sat.", "A dog ran fast.", "The mat is red."]
+#: The document of the command line.
+DOCUMENT = ROOT / "docs/command-line.md"
 #: Commands that serve, or change more than files of the reader's folder.
 NOT_RUN = {"app", "serve", "lesson preview", "mcp"}
 
@@ -165,6 +167,28 @@ def test_an_unknown_option_has_a_suggestion(capsys: pytest.CaptureFixture):
     assert "did you mean sentence?" in capsys.readouterr().err
 
 
+def test_exit_codes_of_help_and_document_are_those_of_the_table():
+    """The document has a row for each command whose codes mean something else, and its help says nothing else."""
+    rows = [row.strip("| ").split(" | ") for row in DOCUMENT.read_text("utf-8").splitlines() if row.startswith("| ")]
+    written = {name.strip("`"): codes for name, *codes in rows if len(codes) == 4 and name != "command"}
+    declared = {"every other": CODES} | {
+        name: CODES | dict(one.codes) for name, one in main.COMMANDS.items() if one.codes
+    }
+    assert written == {name: [codes.get(code, "-") for code in range(4)] for name, codes in declared.items()}
+    for name, one in main.COMMANDS.items():
+        said = " ".join(Parser(one).format_help().split())
+        codes = declared.get(name, CODES)
+        assert "Exit codes: " + ", ".join(f"{code} {codes[code]}" for code in sorted(codes)) in said
+        assert not re.search(r"(exits|ends) with \d", said, re.IGNORECASE), "said a second time"
+
+
+def test_an_answer_of_diagnose_is_no_error_of_it(folder: Path):
+    """1 is a fault there, so whatever cannot be read exits with 2."""
+    Path("object.json").write_text("{}")
+    assert main.main(["diagnose", "twin-pre", "--texts", "object.json", "--vectors", "gone.npy"]) == 2
+    assert main.main(["check", "nowhere"]) == 1
+
+
 def test_means_over_texts_have_intervals_and_groups(folder: Path, capsys: pytest.CaptureFixture):
     options = ["--texts", "texts.csv", "--mean", "--by", "label", "--json"]
     rows = pd.DataFrame(json.loads(said(["measure", "twin-pre", *options], capsys))["rows"])
@@ -179,6 +203,8 @@ def test_means_over_texts_have_intervals_and_groups(folder: Path, capsys: pytest
     assert said(keep, capsys) == said(keep, capsys)
     assert main.main([*keep, "--pair", "a"]) == 1
     sublayers = said(["ablate", "twin-pre", *options, "--what", "sublayers"], capsys)
+    assert {row["outcome"] for row in json.loads(sublayers)["rows"]} == {"sentence"}
+    assert "3 texts" in said(["ablate", "twin-pre", "--texts", "texts.csv", "--mean"], capsys)
     assert {row["sublayer"] for row in json.loads(sublayers)["rows"]} == {"attention", "ffn"}
 
 

@@ -104,7 +104,9 @@ class MaskedWord(Outcome):
         assert plain.source is not None
         head, ids = model.mlm_head, plain.source.ids
         if head is None:
-            raise EncoderError(f"{model.name} has no masked-word head: choose another outcome or model.")
+            raise EncoderError(
+                f"{model.name} has no masked-word head: choose the outcome sentence, or a model with one (twin-pre)."
+            )
         if self.scale not in ("log_odds", "probability"):
             raise EncoderError(f"scale={quoted(self.scale)} is unknown: choose log_odds or probability.")
         token = model.tokenizer.mask_token

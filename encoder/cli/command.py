@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from encoder.drawing.still import Still
 
 PROGRAM = "encoderscope"
-#: Exit codes of every command, as the help and docs/command-line.md say.
+#: Exit codes.
 DONE, FAILED, MISUSED, STOPPED = 0, 1, 2, 130
-EXIT_CODES = "Exit codes: 0 done, 1 an error in one sentence, 2 wrong usage, 130 stopped by Ctrl-C."
+#: What they mean, but where a command declares another meaning (`codes` in commands.toml).
+CODES = {DONE: "done", FAILED: "an error", MISUSED: "wrong usage", STOPPED: "stopped by Ctrl-C"}
 
 
 class CommandError(Exception):
@@ -138,6 +139,14 @@ class Command:
     about: str = ""
     #: Whether it also runs without texts.
     needs_no_input: bool = False
+    #: Exit codes that mean something else than those of `CODES`.
+    codes: Mapping[int, str] = field(default_factory=dict)
+
+
+def exit_codes(command: Command | None = None) -> str:
+    """The exit codes of a command, or those of all, in one sentence."""
+    meanings = CODES | dict(command.codes if command else {})
+    return f"Exit codes: {', '.join(f'{code} {said}' for code, said in sorted(meanings.items()))}."
 
 
 def declared() -> dict[str, Command]:
@@ -160,6 +169,7 @@ def _command(name: str, words: dict[str, Any], groups: Mapping[str, Sequence[Opt
         inputs = [one.hidden() if "--run" in one.names else one for one in inputs]
     if words.get("formats") == "all":
         words["formats"] = FORMATS
+    words["codes"] = {int(code): said for code, said in words.pop("codes", {}).items()}
     return Command(name, options=[*inputs, *own, *others], **words)
 
 
@@ -176,7 +186,7 @@ class Parser(argparse.ArgumentParser):
             prog=f"{PROGRAM} {command.name}",
             usage=filled(" ".join(f"{PROGRAM} {command.name} {places} [OPTIONS]".split()), "       "),
             description=filled(about + _models(command)),
-            epilog=f"{narrow(f'Example: {PROGRAM} {command.example}')}\n\n{filled(EXIT_CODES)}",
+            epilog=f"{narrow(f'Example: {PROGRAM} {command.example}')}\n\n{filled(exit_codes(command))}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         self._known = [word for one in command.options for word in (*one.flags, *(one.settings.get("choices") or ()))]

@@ -114,7 +114,7 @@ def show_atlas(options: argparse.Namespace) -> Iterator[Result]:
         name=f"{len(table):,} rows",
         facts=_facts(atlas),
         shown=lambda: shown,
-        said=f"{options.atlas}: {_summary(atlas)}",
+        said="\n".join(filter(None, (f"{options.atlas}: {_summary(atlas)}", atlas.caution))),
     )
 
 

@@ -23,12 +23,15 @@ from encoder.diagnose import Model
 from encoder.diagnose.fingerprint import DECIDES
 from encoder.diagnose.folders import signal_encoder, text_encoder
 from encoder.diagnose.media import Inputs, content
+from encoder.diagnose.verdict import MOST_TOGETHER
 from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.trace import gradual
 
 V = TypeVar("V")
+#: Seconds that `golden check` searches for a fault, so that a job of CI ends.
+GOLDEN_SECONDS = 300.0
 
 
 def check(options: argparse.Namespace) -> int:
@@ -39,9 +42,7 @@ def check(options: argparse.Namespace) -> int:
         return found.code
     if found.trouble:
         print(f"This program cannot open the folder: {found.trouble}\n")
-    print(
-        f"Contradictions: {len(found.contradictions)}." if found.contradictions else "Nothing found: the files agree."
-    )
+    print(found.said)
     for one in found.findings:
         where = f"{one.file}, {one.key}" if one.key else one.file
         print(f"\n{one.level}: {where}: {' | '.join(one.values)}\n  {one.said}\n  Remedy: {one.remedy}")
@@ -51,13 +52,15 @@ def check(options: argparse.Namespace) -> int:
 
 
 def misused(command: Callable[[argparse.Namespace], V]) -> Callable[[argparse.Namespace], V]:
-    """The command, whose errors exit with 2: the other codes are answers."""
+    """The command, whose errors exit with 2: the other codes are answers (`codes` in commands.toml)."""
 
     @functools.wraps(command)
     def run(options: argparse.Namespace) -> V:
         try:
             return command(options)
-        except EncoderError as error:
+        except inputs.Misuse:
+            raise
+        except (EncoderError, CommandError) as error:
             raise inputs.Misuse(str(error)) from error
 
     return run
@@ -116,6 +119,7 @@ def _searched(
     texts: Inputs,
     vectors: np.ndarray,
     prompt: str | None,
+    most_seconds: float | None = None,
 ) -> engine.Verdict:
     shown = Shown("candidates")
     work = engine.find_gradually(
@@ -128,6 +132,7 @@ def _searched(
         others=options.other,
         together=options.together,
         kept=engine.Excluded(options.resume),
+        most_seconds=most_seconds,
     )
 
     def say_progress(step: engine.Step) -> None:
@@ -229,8 +234,9 @@ def check_golden(options: argparse.Namespace) -> int:
     changed = engine.fingerprint(opened(), golden.prompt).differences(golden.fingerprint)
     for name, (now, then) in changed.items():
         print(f"The model here is not that of the golden file: {name}: {now}, then: {then}", file=sys.stderr)
-    options.device, options.other, options.together, options.resume = "cpu", [], 2, None
-    _printed(options, _searched(options, source, opened(), golden.inputs, vectors, golden.prompt))
+    options.device, options.other, options.together, options.resume = "cpu", [], MOST_TOGETHER, None
+    model, seconds = opened(), GOLDEN_SECONDS
+    _printed(options, _searched(options, source, model, golden.inputs, vectors, golden.prompt, seconds))
     return 1
 
 

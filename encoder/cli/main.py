@@ -14,7 +14,6 @@ from importlib import import_module
 from encoder import own
 from encoder.cli import completion, inputs, running, writing
 from encoder.cli.command import (
-    EXIT_CODES,
     FAILED,
     MISUSED,
     PROGRAM,
@@ -22,6 +21,7 @@ from encoder.cli.command import (
     Command,
     CommandError,
     Parser,
+    exit_codes,
     narrow,
     near,
 )
@@ -122,7 +122,7 @@ def overview(names: Sequence[str] = ()) -> str:
             *lines,
             "",
             f"Without a command `app` runs: `{PROGRAM} --port 8600` is `{PROGRAM} app --port 8600`.",
-            f"`{PROGRAM} COMMAND --help` lists the options of a command, with an example. {EXIT_CODES}",
+            f"`{PROGRAM} COMMAND --help` lists the options of a command, with an example. {exit_codes()}",
         ]
     )
 

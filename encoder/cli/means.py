@@ -14,6 +14,7 @@ from encoder.cli import inputs, progress
 from encoder.cli.command import CommandError, Result
 from encoder.cli.corpus import source_of
 from encoder.cli.effects import outcome_of
+from encoder.corpus.totals import caution
 from encoder.drawing import still
 from encoder.encoders.text import TextEncoder
 from encoder.measure.head_definitions import BY_NAME
@@ -59,9 +60,12 @@ def over_texts(options: argparse.Namespace) -> Iterator[Result]:
     table = pd.concat(
         [some.to_pandas(**axes).assign(texts=len(some.values), label=by, value=of) for (by, of), some in groups.items()]
     ).drop(columns=[] if options.label else ["label", "value"])
+    if "outcome" in function.keywords:  # a CSV file has no place for it but a column
+        table["outcome"] = options.outcome
     printed = table[table["measure"] == options.measure] if "measure" in axes else table
     mean = found.mean[chosen]
     rows = model.config.sublayers if "sublayer" in axes else [f"L{layer}" for layer in axes["layer"]]
+    interval = ". ".join(filter(None, ("low and high: 95% interval of the mean", caution(len(found.values)))))
     yield Result(
         lambda: [table],
         lambda: {"mean": found.mean, "low": found.low, "high": found.high, "values": found.values},
@@ -69,5 +73,5 @@ def over_texts(options: argparse.Namespace) -> Iterator[Result]:
         name=f"means over {len(found.values):,} texts, by {model.name}",
         facts={"Model": model.name} | {name.capitalize(): value for name, value in function.keywords.items()},
         shown=lambda: printed.sort_values("mean", key=abs, ascending=False, kind="stable").head(20),
-        said=f"{len(found.values):,} texts, {len(found.failed):,} left out; low and high: 95% interval of the mean",
+        said=f"{len(found.values):,} texts, {len(found.failed):,} left out; {interval}",
     )

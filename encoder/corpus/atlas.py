@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from encoder.checkpoints import BUNDLED
 from encoder.corpus.atlas_files import MANIFEST, Files, read_manifest
 from encoder.corpus.staging import LABEL, TEXTS
+from encoder.corpus.totals import caution
 from encoder.errors import AtlasError, quoted
 from encoder.inputs.read import Row
 from encoder.measure import head_types
@@ -113,6 +114,11 @@ class Atlas:
     def verify(self) -> None:
         """Raise AtlasError where the content of a file is not what was written."""
         self._files.verify()
+
+    @property
+    def caution(self) -> str:
+        """What to know of the intervals; "" where there are enough texts."""
+        return caution(self.n_texts)
 
     def table(
         self, name: str, columns: Sequence[str] | None = None, filters: Sequence[tuple[str, str, Any]] | None = None

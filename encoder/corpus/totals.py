@@ -30,6 +30,15 @@ from encoder.inputs.json_file import safetensors_texts
 
 #: Texts that failed and are named.
 MOST_NAMED = 1_000
+#: Fewer texts have intervals that are too narrow: replicates of few texts hardly differ.
+FEW_TEXTS = 30
+
+
+def caution(n_texts: int) -> str:
+    """What to know of the intervals of so many texts; "" where they are enough."""
+    if n_texts >= FEW_TEXTS:
+        return ""
+    return f"Only {n_texts:,} texts: the 95% intervals are too narrow; take {FEW_TEXTS} texts or more"
 
 
 @dataclass(eq=False)

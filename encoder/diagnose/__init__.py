@@ -75,6 +75,7 @@ def find_gradually(
     together: int = MOST_TOGETHER,
     kept: Excluded | None = None,
     most_numbers: int | None = None,
+    most_seconds: float | None = None,
 ) -> Generator[Step, None, Verdict]:
     """As `find`, but a generator that yields its progress and returns the Verdict. Close it to stop early."""
     folder = None if isinstance(source, NamedEncoder | JointEncoder) else folder_of(source)
@@ -92,6 +93,7 @@ def find_gradually(
             folder=folder,
             together=together,
             kept=kept,
+            most_seconds=most_seconds,
         )
     )
 
@@ -125,7 +127,8 @@ find.__doc__ = """Which fault gives exactly these vectors of another program: a 
 source: a model, or what `encoder.load` opens; texts: or images and sounds, as values that `prepare` accepts, as Paths
 or contents of files, or as these by their names; vectors: [N, D'], one for each text; prompt: what the reference puts
 before each text (None: the model's own, "": none); precision: the number type of the other program; batch: texts in its
-batches; others: models whose weights or tokenizers it may use; together: faults at once, 1 to 3; kept: what an earlier
-part of this search has excluded; most_numbers: pixels or samples of all images or sounds (None: 200 million). Raises
-EncoderError unless each text has one vector, whose numbers are finite and not all 0.
+batches (None: usual sizes are tried); others: models whose weights or tokenizers it may use; together: faults at once,
+1 to 3; kept: what an earlier part of this search has excluded; most_numbers: pixels or samples of all images or sounds
+(None: 200 million); most_seconds: after which the answer is that of what was searched. Raises EncoderError unless each
+text has one vector, whose numbers are finite and not all 0.
 """

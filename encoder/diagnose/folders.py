@@ -72,6 +72,15 @@ class Check:
         """The exit code of the command."""
         return int(bool(self.contradictions or self.trouble))
 
+    @property
+    def said(self) -> str:
+        """What is found, in one line."""
+        wrong, missed = len(self.contradictions), len(self.findings) - len(self.contradictions)
+        if not self.findings:
+            return "Nothing found: the files agree."
+        counted = f"Contradictions: {wrong}." if wrong else "No contradictions: the files agree."
+        return f"{counted} Easily missed by other programs: {missed}." if missed else counted
+
     def about(self) -> dict[str, Any]:
         """The check as JSON."""
         findings = [one.about() for one in self.findings]

@@ -33,14 +33,18 @@ from encoder.trace.capture import record
 
 #: Texts of similar length that run together where no fault depends on the batch.
 TOGETHER = 16
-#: The batch of `sentence-transformers`, which sorts texts by length first.
-USUAL_BATCH = 32
 #: The place of the text in a template.
 TEXT = "{text}"
 
 Stage = Literal["text", "tokens", "embedding", "layers", "pooling", "dense", "vector"]
 #: The stages in the order in which a program does them.
 STAGES: tuple[Stage, ...] = ("text", "tokens", "embedding", "layers", "pooling", "dense", "vector")
+
+
+def by_length(texts: Sequence[str]) -> list[int]:
+    """The places of texts from the longest to the shortest, as sentence-transformers sorts them: by
+    characters."""
+    return sorted(range(len(texts)), key=lambda place: -len(texts[place]))
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,7 @@ class Front(EncoderFront):
     keeps: Literal["start", "end"] = "start"
     #: Whether the special token at the end is cut off with the rest.
     cuts_special: bool = False
-    #: Whether a batch holds texts of similar length, as sentence-transformers sorts them.
+    #: Whether texts are sorted by their characters before they are batched, as sentence-transformers does.
     sorts: bool = False
     #: The side of the padding.
     pads: Literal["right", "left"] = "right"
@@ -213,11 +217,11 @@ class Front(EncoderFront):
         """The tokens of all texts."""
         return [self.row(text) for text in texts]
 
-    def groups(self, rows: Mapping[int, Row]) -> list[list[int]]:
-        """The places of the texts of each batch. rows: place -> tokens."""
-        places = list(rows)
-        if self.batch is None or self.sorts:
-            places.sort(key=lambda place: -len(rows[place].ids))
+    def groups(self, rows: Mapping[int, Row], texts: Sequence[str]) -> list[list[int]]:
+        """The places of the texts of each batch. rows: place -> tokens; of all texts where a batch is given."""
+        places = by_length(texts) if self.sorts else list(rows)
+        if self.batch is None:
+            places = sorted(rows, key=lambda place: -len(rows[place].ids))
         size = TOGETHER if self.batch is None else self.batch
         longer: list[list[int]] = []
         if self.batch is None and self.fill_to is not None:  # texts that need no padding get none from others
@@ -235,7 +239,7 @@ class Front(EncoderFront):
         needed = range(len(texts)) if only is None or self.batch is not None else sorted(set(only))
         rows = {place: self.row(texts[place]) for place in needed}
         found = []
-        for group in self.groups(rows):
+        for group in self.groups(rows, texts):
             chosen = [place for place in group if only is None or place in only]
             if not chosen:
                 continue
@@ -455,8 +459,7 @@ class Pipeline:
 
     def sources(self, texts: Sequence[str]) -> list[int]:
         """The text of each vector, by its place."""
-        places = range(len(texts))
-        return sorted(places, key=lambda place: -len(texts[place])) if self.by_length else list(places)
+        return by_length(texts) if self.by_length else list(range(len(texts)))
 
     @cached_property
     def width(self) -> int:

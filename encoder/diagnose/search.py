@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from encoder.diagnose.excluded import Excluded
 from encoder.diagnose.faults import FAULTS, Clues, Fault
 from encoder.diagnose.faults.precision import TOLERANCES, Precision, tolerance_of
 from encoder.diagnose.fingerprint import fingerprint
-from encoder.diagnose.pipeline import STAGES, Pipeline, States
+from encoder.diagnose.pipeline import STAGES, Front, Pipeline, States
 from encoder.diagnose.probes import unseen
 from encoder.diagnose.verdict import MOST_TOGETHER, Verdict
 from encoder.encoders.signal import SignalEncoder
@@ -102,14 +103,16 @@ def diagnose_gradually(
     folder: Path | None = None,
     together: int = MOST_TOGETHER,
     kept: Excluded | None = None,
+    most_seconds: float | None = None,
 ) -> Work:
     """Why these vectors of another program differ from the model's; yields progress, returns the Verdict.
 
     base: the right pipeline; texts: or the names of its media; vectors: [N, D'], one for each text; precision: the
     number type of the other program; batch: texts in its batches (None: all together, or as is usual); others: models
     whose weights or tokenizers it may use; lengths: at which the folder's files cut or pad texts; folder: of the model;
-    together: faults at once, 1 to 3; kept: what an earlier part of the same search has excluded. Raises EncoderError
-    unless each text has one vector, whose numbers are finite and not all 0; and for inputs that the model cannot run.
+    together: faults at once, 1 to 3; kept: what an earlier part of the same search has excluded; most_seconds: after
+    which the answer is that of the part that is done. Raises EncoderError unless each text has one vector, whose
+    numbers are finite and not all 0; and for inputs that the model cannot run.
     """
     if precision not in TOLERANCES:
         raise EncoderError(f"precision={quoted(precision)} is unknown: choose one of {', '.join(TOLERANCES)}.")
@@ -124,6 +127,7 @@ def diagnose_gradually(
     )
     search.kept = Excluded() if kept is None else kept
     search.kept.begin(search.id)
+    search.deadline = float("inf") if most_seconds is None else time.monotonic() + most_seconds
     try:
         return (yield from search.run())
     finally:
@@ -150,15 +154,23 @@ class _Search:
         distances = comparing.relative(self.right, theirs)
         agree = frozenset(np.flatnonzero(distances <= self.tolerance).tolist())
         self.clues = Clues(
-            texts, theirs, right=agree if np.isfinite(distances).all() else None, tokens=base.lengths(texts)
+            texts,
+            theirs,
+            right=agree if np.isfinite(distances).all() else None,
+            tokens=base.lengths(texts),
+            limit=base.front.limit if isinstance(base.front, Front) else sys.maxsize,
         )
         self.screen = self._first_screen(distances)
         self._moved: dict[tuple[Faults, int], bool] = {}
         self._kept: dict[Faults, list[States] | None] = {}
         self._room = MOST_KEPT
         self._was_rounded: set[Faults] = set()
+        #: Faults in batches that are not the likeliest.
+        self.other_batches: set[Faults] = set()
         self.kept = Excluded()
+        self.deadline = float("inf")
         self.excluded: list[str] = []
+        self.open: list[str] = []
         self.only_together: list[Candidate] = []
         self.near: list[Candidate] = []
 
@@ -190,23 +202,29 @@ class _Search:
         both = self.for_more(singles)
         fronts = [one for one in both if not one.faults[0].at_end]
         ends = [*(one for one in both if one.faults[0].at_end), *self.only_together]
-        parts: list[tuple[str, int, Callable[[], Iterator[list[Candidate]]]]] = [
-            ("single faults", len(singles), lambda: self._singles(singles)),
-            ("rounding", 1, self._rounded),
+        #: What is run, how many candidates or their groups, how many faults together, and what runs them.
+        parts: list[tuple[str, int, int, Callable[[], Iterator[list[Candidate]]]]] = [
+            ("single faults", len(singles), 1, lambda: self._singles(singles)),
+            ("rounding", 1, 1, self._rounded),
         ]
         if self.together > 1 and not repeats:
             parts += [
-                ("a fault before the pooling and one after it", len(fronts), lambda: self._with_ends(fronts, ends, 1)),
-                ("two faults after the encoder", 1, lambda: self._ends([Candidate((), self.base)], ends, 2)),
-                ("two faults before the pooling", len(fronts), lambda: self._pairs(fronts, [])),
-                ("rounding", 1, self._rounded),
+                (
+                    "a fault before the pooling and one after it",
+                    len(fronts),
+                    2,
+                    lambda: self._with_ends(fronts, ends, 1),
+                ),
+                ("two faults after the encoder", 1, 2, lambda: self._ends([Candidate((), self.base)], ends, 2)),
+                ("two faults before the pooling", len(fronts), 2, lambda: self._pairs(fronts, [])),
+                ("rounding", 1, 2, self._rounded),
             ]
         if self.together > 2 and not repeats:
             parts += [
-                ("one before the pooling and two after it", len(fronts), lambda: self._with_ends(fronts, ends, 2)),
-                ("three faults after the encoder", 1, lambda: self._ends([Candidate((), self.base)], ends, 3)),
-                ("two before the pooling and one after it", len(fronts), lambda: self._pairs(fronts, ends)),
-                ("rounding", 1, self._rounded),
+                ("one before the pooling and two after it", len(fronts), 3, lambda: self._with_ends(fronts, ends, 2)),
+                ("three faults after the encoder", 1, 3, lambda: self._ends([Candidate((), self.base)], ends, 3)),
+                ("two before the pooling and one after it", len(fronts), 3, lambda: self._pairs(fronts, ends)),
+                ("rounding", 1, 3, self._rounded),
             ]
         start = time.monotonic()
         self.states_of(Candidate((), self.base))
@@ -215,7 +233,7 @@ class _Search:
         place = 0
         yield Step(0, len(singles), parts[0][0], once * len(singles))
         while place < len(parts):
-            said, total, part = parts[place]
+            said, total, number, part = parts[place]
             found: list[Candidate] = []
             screen = tuple(self.screen)
             for done, some in enumerate(part(), 1):
@@ -225,6 +243,9 @@ class _Search:
                 # Pairs that come first are as simple as the others: all of the part is run, unless it is long.
                 if found and total > 1 and place > 1 and done >= total // 2 and len(found) >= MOST_ALTERNATIVES:
                     break
+                if time.monotonic() > self.deadline and not found:
+                    self.together = number - 1
+                    return self._unexplained(repeats)
             if place == 0:
                 self._note_excluded(singles)
             if found:
@@ -236,8 +257,11 @@ class _Search:
         return self._unexplained(repeats)
 
     def _note_excluded(self, singles: Sequence[Candidate]) -> None:
-        """The names of faults that change the vectors of these texts, and not into the others."""
-        self.excluded = list(dict.fromkeys(one.faults[0].name for one in singles))
+        """The names of faults that change the vectors of these texts, and not into the others; apart, those that
+        might with batches that were not tried."""
+        names = {one.faults[0].name: one.faults[0].of_batches and self.clues.batch is None for one in singles}
+        self.excluded = [name for name, is_open in names.items() if not is_open]
+        self.open = [name for name, is_open in names.items() if is_open]
 
     def _repeats(self) -> bool:
         """Whether equal texts have different vectors."""
@@ -265,14 +289,17 @@ class _Search:
         return found
 
     def for_more(self, singles: Sequence[Candidate]) -> list[Candidate]:
-        """Those that are tried together with others: of each kind the likeliest."""
+        """Those that are tried together with others: of each kind the likeliest, and every batch (see `_pairs`)."""
         counts: dict[str, int] = {}
         found = []
         for one in singles:
             (fault,) = one.faults
             counts[fault.name] = counts.get(fault.name, 0) + 1
-            if counts[fault.name] <= fault.most_together or (fault.at_end and fault.most_together):  # ends are quick
+            likely = counts[fault.name] <= fault.most_together
+            if likely or (fault.most_together and (fault.at_end or fault.of_batches)):  # ends are quick
                 found.append(one)
+            if fault.of_batches and not likely:
+                self.other_batches.add(one.faults)
         return found
 
     def joined(self, candidate: Candidate, fault: Fault) -> Candidate | None:
@@ -311,11 +338,15 @@ class _Search:
             yield found
 
     def _pairs(self, fronts: Sequence[Candidate], ends: Sequence[Candidate]) -> Iterator[list[Candidate]]:
-        """Two faults of the front, with one of the end where `ends` has any."""
+        """Two faults of the front, with one of the end where `ends` has any. Batches that are not the likeliest are
+        tried with faults of the same batches only."""
         active = self.active(fronts)
         for place, first in enumerate(active):
             found: list[Candidate] = []
             for second in active[place + 1 :]:
+                batched = first.faults[0].of_batches and second.faults[0].of_batches
+                if not batched and self.other_batches & {first.faults, second.faults}:
+                    continue
                 if not ends and not (self.moves(first, self.screen[0]) or self.moves(second, self.screen[0])):
                     continue  # the first text would stay as it is
                 joined = self.joined(first, second.faults[0])
@@ -371,29 +402,38 @@ class _Search:
         """The nearest candidates with a coarser number type."""
         plain = Candidate((), self.base)
         first = self.distance_at(self.base, self.states_of(plain), self.screen[:1])
-        nearer = [one for one in self.near if one.distance < first / 2]
+        nearer: list[Candidate] = []
+        for one in self.near:  # the nearest first
+            if one.distance < first / 2 and not any(_same_but_for_batches(one.faults, of.faults) for of in nearer):
+                nearer.append(one)
         near = [dataclasses.replace(plain, distance=self.distance(self.right)), *nearer]
         best = [one for one in near if one.distance <= ROUNDING and one.faults not in self._was_rounded]
         found: list[Candidate] = []
         for one in sorted(best, key=lambda one: one.distance)[:NEAR]:
             self._was_rounded.add(one.faults)
+            without = cache(partial(self.whole, one.pipeline))
             for fault in Precision.candidates(self.base, self.clues):
                 candidate = self.joined(one, fault)
                 if candidate is None:
                     continue
                 states = partial(self.states, candidate.pipeline, self.screen[:1])
-                found += self.explained(candidate, states) if not fault.noisy else self._noisy(one, candidate, states())
+                found += (
+                    self.explained(candidate, states) if not fault.noisy else self._noisy(without, candidate, states())
+                )
             if found:
                 break
         yield sorted(found, key=lambda one: one.distance)[:1]
 
-    def _noisy(self, plain: Candidate, candidate: Candidate, states: list[States] | None) -> list[Candidate]:
-        """The candidate where its rounding and that of the vectors have most in common, on all texts."""
+    def _noisy(
+        self, plain: Callable[[], np.ndarray | None], candidate: Candidate, states: list[States] | None
+    ) -> list[Candidate]:
+        """The candidate where its rounding and that of the vectors have most in common, on all texts. plain: makes the
+        vectors without rounding."""
         (fault,) = (one for one in candidate.faults if isinstance(one, Precision))
         limit = tolerance_of(fault.kind)
         if self.distance_at(candidate.pipeline, states, self.screen[:1]) > limit:
             return []
-        without, simulated = self.whole(plain.pipeline), self.whole(candidate.pipeline)
+        without, simulated = plain(), self.whole(candidate.pipeline)
         if without is None or simulated is None or comparing.relative(simulated, self.theirs).max() > limit:
             return []
         shared = comparing.correlation(self.theirs - without, simulated - without)
@@ -499,12 +539,18 @@ class _Search:
         best = min(one.distance for one in simple)
         limit = max(3 * best, comparing.SAME)
         rivals = sorted((one for one in simple if one.distance <= limit), key=self._order)
-        first, others, separating = rivals[0], [], []
-        for other in rivals[1 : 1 + MOST_ALTERNATIVES]:
-            text = self._separating(first.pipeline, other.pipeline)
-            if text is not None:  # otherwise the two are the same for this model
+        first = rivals[0]
+        others: list[Faults] = []
+        separating: list[str] = []
+        for other in rivals[1:]:
+            if len(others) == MOST_ALTERNATIVES:
+                break
+            if _same_but_for_batches(first.faults, other.faults):
+                continue
+            differs, text = self._separating(first.pipeline, other.pipeline)
+            if differs:  # otherwise the two are the same for this model
                 others.append(other.faults)
-                separating.append(text)
+                separating += [] if text is None else [text]
         return self.verdict("fault", first, tuple(others), tuple(dict.fromkeys(separating)))
 
     @staticmethod
@@ -512,21 +558,30 @@ class _Search:
         """Which of equal explanations is named first."""
         return sum(one.unlikely for one in candidate.faults), len(str(candidate.faults))
 
-    def _separating(self, one: Pipeline, other: Pipeline) -> str | None:
-        """The probe at which two pipelines differ most, next to the texts; None where they do not."""
-        best, found = comparing.SAME, None
-        for text in self.base.probes():
-            given = (*self.texts, text) if one.front.batch or other.front.batch else (text,)
-            try:
-                a, b = (pipeline.vectors(given)[-1:] for pipeline in (one, other))
-            except (EncoderError, RuntimeError):
-                continue
-            difference = float(comparing.relative(a, b)[0])
+    def _separating(self, one: Pipeline, other: Pipeline) -> tuple[bool, str | None]:
+        """Whether two pipelines differ at a probe; and the one at which they differ most in a request of its own, which
+        has the same batch for every program."""
+        best, found = self.tolerance, None
+        probes = self.base.probes()
+        batched = any(front.batch is not None for front in (one.front, other.front))
+        for text in probes if batched else unseen(self.texts, probes):
+            difference = self._difference(one, other, (text,))
             if difference > best:
                 best, found = difference, text
             if best > 0.1:
                 break
-        return found
+        if found is not None:
+            return True, found
+        return any(self._difference(one, other, (*self.texts, text)) > comparing.SAME for text in probes), None
+
+    @staticmethod
+    def _difference(one: Pipeline, other: Pipeline, texts: Sequence[str]) -> float:
+        """How far the vectors of the last text are from each other; 0 where one pipeline has none."""
+        try:
+            a, b = (pipeline.vectors(texts)[-1:] for pipeline in (one, other))
+        except (EncoderError, RuntimeError):
+            return 0.0
+        return float(comparing.relative(a, b)[0])
 
     def _unexplained(self, repeats: bool) -> Verdict:
         if repeats:
@@ -557,6 +612,7 @@ class _Search:
             faults=tuple(sorted(faults, key=lambda one: STAGES.index(one.stage))),
             alternatives=alternatives,
             excluded=tuple(name for name in self.excluded if name not in {one.name for one in faults}),
+            not_excluded=tuple(name for name in self.open if name not in {one.name for one in faults}),
             next_texts=next_texts,
             together=self.together,
             fingerprint=fingerprint(self.base.model, self.base.front.prompt).id,
@@ -568,6 +624,18 @@ class _Search:
             takes=self.base.model.takes,
             prompt=self.base.front.prompt,
         )
+
+
+def _same_but_for_batches(some: Faults, others: Faults) -> bool:
+    """Whether two explanations are of the same faults, in batches of different sizes or order."""
+
+    def without(faults: Faults) -> set[str]:
+        return {
+            repr((one.name, {name: value for name, value in one.parameters.items() if name != "batch"}))
+            for one in faults
+        }
+
+    return without(some) == without(others)
 
 
 def differs(one: np.ndarray, other: np.ndarray) -> bool:

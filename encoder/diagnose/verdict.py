@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from encoder.diagnose.faults import Fault
+from encoder.diagnose.faults.base import USUAL_BATCHES
 from encoder.inputs.layout import InputKind
 
 Kind = Literal["fault", "sound", "within-precision", "not-repeatable", "unknown"]
@@ -16,13 +17,14 @@ Kind = Literal["fault", "sound", "within-precision", "not-repeatable", "unknown"
 MOST_TOGETHER = 3
 #: What has no answer after a search of up to so many faults together, and what was not searched.
 SEARCHED = {
+    0: "the time was over before every single fault was run.",
     1: "no single fault of the list gives your vectors. Pairs of faults were not searched.",
     2: "no single fault of the list gives your vectors, and no pair of its likeliest faults. Three together were not "
     "searched.",
     3: "no single fault of the list gives your vectors, and no two or three of its likeliest faults together.",
 }
 #: What a search of one more fault together adds to one of so many.
-MORE = {1: "Search pairs, too", 2: "Search three together, too"}
+MORE = {0: "Search single faults", 1: "Search pairs, too", 2: "Search three together, too"}
 #: The exit code of the command for each answer.
 EXIT_CODES: dict[Kind, int] = {"sound": 0, "within-precision": 0, "fault": 1, "not-repeatable": 3, "unknown": 3}
 
@@ -45,11 +47,13 @@ class Verdict:
     alternatives: tuple[tuple[Fault, ...], ...] = ()
     #: Names of faults that were run and do not give the vectors.
     excluded: tuple[str, ...] = ()
-    #: Texts that say more.
+    #: Names of faults that would give the vectors with batches that were not tried: the other program's are not known.
+    not_excluded: tuple[str, ...] = ()
+    #: Texts that say more: of a fault, each sent in a request of its own; else together with the others.
     next_texts: tuple[str, ...] = ()
     #: The fingerprint of the model.
     fingerprint: str = ""
-    #: Up to how many faults together were searched, 1 to MOST_TOGETHER.
+    #: Up to how many faults together were searched, to MOST_TOGETHER; 0: not every single one.
     together: int = 1
     #: Where no fault explains the vectors: what came nearest, which is not a finding.
     nearest: tuple[tuple[Fault, ...], float] | None = None
@@ -102,6 +106,7 @@ class Verdict:
             "correlation": self.correlation,
             "alternatives": [[one.about() for one in faults] for faults in self.alternatives],
             "excluded": list(self.excluded),
+            "not_excluded": list(self.not_excluded),
             "nearest": nearest,
             "next_texts": list(self.next_texts),
             "fingerprint": self.fingerprint,
@@ -140,7 +145,10 @@ def _of_fault(one: Verdict) -> list[str]:
     for faults in one.alternatives:
         lines.append(f"These texts cannot exclude another cause: {' '.join(fault.sentence for fault in faults)}")
     if one.alternatives and one.next_texts:
-        lines.append(f"This text separates them: {one.next_texts[0][:200]!r}. Send it, too.")
+        lines.append(
+            f"This text separates them: {one.next_texts[0][:200]!r}. Send it in a request of its own, "
+            "and diagnose its vector by itself."
+        )
     lines += [f"Remedy: {fault.about()['remedy']}" for fault in one.faults]
     return lines
 
@@ -166,7 +174,15 @@ def _of_repeats(one: Verdict) -> list[str]:
 def _of_unknown(one: Verdict) -> list[str]:
     lines = [f"Unknown: {SEARCHED[one.together]} Largest difference from the model: {_size(one.difference_without)}."]
     if one.excluded:
-        lines.append(f"Excluded, since each was run and gives other vectors: {', '.join(one.excluded)}.")
+        lines.append(
+            f"Excluded as the only fault, since each was run and gives other vectors: {', '.join(one.excluded)}."
+        )
+    if one.not_excluded:
+        sizes = ", ".join(map(str, sorted(USUAL_BATCHES)))
+        lines.append(
+            f"Not excluded, since the size of your program's batches is not known: {', '.join(one.not_excluded)}. "
+            f"Tried were {sizes} and all together: state yours (--batch N, or Texts in its batch)."
+        )
     if one.next_texts:
         what = "texts" if one.takes == "text" else "probes (--probes)"
         lines.append(f"Send these {what}, too: {', '.join(repr(text[:40]) for text in one.next_texts[:5])}, ...")

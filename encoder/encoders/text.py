@@ -201,8 +201,9 @@ class TextEncoder(NamedEncoder):
     ) -> Trace:
         """Run one text (with `pair`: as segments A and B) and return its Trace.
 
-        A text longer than the model accepts is cut; `trace.source.n_full` says how long it was. pad_to: the number of
-        tokens of the longest text in its batch; `trace.mask` marks the padding, `trace.unpadded` leaves it out.
+        A text is cut at `config.max_tokens`, the last position that the model has, and by `embed` already at
+        `max_embed_tokens`; `trace.source.n_full` says how long it was. pad_to: the number of tokens of the longest text
+        in its batch; `trace.mask` marks the padding, `trace.unpadded` leaves it out.
         boxes: of each word between blanks its left, upper, right and lower edge on the page, from 0 to 1000 (LayoutLM,
         LiLT); without them all are 0. nodes: of the text, or of `pair`, the number of words between blanks and the path
         in a tree of HTML (MarkupLM); `inputs.html_nodes` finds them.
@@ -368,6 +369,7 @@ class TextEncoder(NamedEncoder):
     ) -> Tensor:
         """Texts -> [N, D], pooled (and scaled to norm 1) as the checkpoint says. A single text gives [1, D].
 
+        A text is cut at `max_embed_tokens`, as sentence-transformers cuts it at max_seq_length; `trace` may cut later.
         prompt: the name of what comes before each text, as `self.prompt` takes it; side: "query" or "document", whose
         prompt and weights are used (`self.side`). Raises TextError for unknown ones.
         """

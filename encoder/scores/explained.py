@@ -13,7 +13,7 @@ from encoder.errors import EncoderError
 from encoder.model.shown import Shown
 from encoder.scores.components import Circuit, Component, circuit
 from encoder.scores.kinds import Cosine, Pairs, Score, score_of
-from encoder.scores.placed import LEAST_TEXTS, Place, place, random_cosines
+from encoder.scores.placed import LEAST_PAIRS, LEAST_TEXTS, Place, place, random_cosines
 from encoder.scores.runs import BothRuns, computed_once
 from encoder.search.collection import Collection
 
@@ -45,12 +45,15 @@ class ScoreExplanation(Shown):
 
     def __repr__(self) -> str:
         sides = " x ".join(f"{len(side)} {side.level}s" for side in self.source.sides)
-        return f"<ScoreExplanation of a {self.kind} of {self.score:.4f}: {sides}, by {self.model}>"
+        higher = "" if self.place is None else f", higher than {self.place.share} of the collection"
+        return f"<ScoreExplanation of a {self.kind} of {self.score:.4f}{higher}: {sides}, by {self.model}>"
 
     @property
     def percentile(self) -> float | None:
-        """The share of pairs with a lower score, 0 to 100; None without a collection of 3 texts or more."""
-        return None if self.place is None else self.place.percentile
+        """The share of pairs with a lower score, 0 to 100; None without a collection of 100 pairs (15 texts) or more,
+        of fewer see `place`."""
+        few = self.place is None or self.place.n_pairs < LEAST_PAIRS
+        return None if self.place is None or few else self.place.percentile
 
     @computed_once
     def words_a(self) -> tuple[WordEffect, ...]:

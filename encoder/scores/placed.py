@@ -14,6 +14,8 @@ from encoder.search.collection import Collection
 PAIRS = 10_000
 #: Two texts are one pair: nothing to compare with.
 LEAST_TEXTS = 3
+#: Fewer pairs have no percentile: one of them would be more than 1%.
+LEAST_PAIRS = 100
 
 
 @dataclass(frozen=True)

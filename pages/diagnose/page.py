@@ -103,7 +103,7 @@ def choose_settings(view: View) -> Settings:
             "Texts in its batch",
             min_value=1,
             max_value=2_000,
-            help="Empty: all texts together, and as is usual.",
+            help="Empty: usual sizes are tried. A fault of padding is excluded only for a size that is known.",
         )
     other = state.bound(
         st.text_input, Params.other, "Another model that it may use", help=model_access.source_help()

@@ -1,7 +1,7 @@
 """The values of the page “Train” in the address."""
 
 from encoder.train.blocks import PRESETS, SEEDS, SWITCHES
-from encoder.train.settings import ATTENTION, ENCODINGS
+from encoder.train.settings import ATTENTION, ENCODINGS, TaskSettings
 from encoder.train.tasks import TASKS
 from pages.state import Param, choice, flag, number, several, state, string, whole_number
 
@@ -12,6 +12,8 @@ RATES = (1e-5, 10.0)
 WARM = ("with", "without")
 PLACEMENTS = ("pre", "post", "sandwich")
 PARTS = {"runs": "Training runs", "history": "The block, 2017 to today", "gradients": "Gradients at initialisation"}
+#: What is trained where nothing is chosen.
+USUAL = TaskSettings()
 
 
 @state.register
@@ -19,7 +21,7 @@ class Params:
     """What is trained, and what is shown of it. rise: steps of warm-up."""
 
     part: Param[str] = choice("runs", PARTS, url="train_part")
-    task: Param[str] = choice("reverse", TASKS)
+    task: Param[str] = choice(USUAL.task, TASKS)
     norms: Param[list[str]] = several(["pre", "post"], PLACEMENTS, url="train_norm")
     warm: Param[list[str]] = several(["with"], WARM)
     encodings: Param[list[str]] = several(["learned"], ENCODINGS)
@@ -29,15 +31,15 @@ class Params:
     contrast: Param[bool] = flag(url="train_contrast")
     history: Param[list[str]] = several([], PRESETS, url="train_history")
     seeds: Param[int] = whole_number(1, 1, SEEDS, url="train_seeds")
-    rate: Param[float] = number(3e-3, *RATES)
-    rise: Param[int] = whole_number(50, *RISES)
-    steps: Param[int] = whole_number(400, *STEPS)
-    length: Param[int] = whole_number(16, *LENGTHS)
-    symbols: Param[int] = whole_number(10, *SYMBOLS)
-    layers: Param[int] = whole_number(1, *LAYERS, url="train_layers")
-    heads: Param[int] = whole_number(1, *HEADS, url="train_heads")
-    width: Param[int] = whole_number(32, *WIDTHS, url="train_width")
-    seed: Param[int] = whole_number(0, *SEED, url="train_seed")
+    rate: Param[float] = number(USUAL.learning_rate, *RATES)
+    rise: Param[int] = whole_number(USUAL.warmup_steps, *RISES)
+    steps: Param[int] = whole_number(USUAL.steps, *STEPS)
+    length: Param[int] = whole_number(USUAL.length, *LENGTHS)
+    symbols: Param[int] = whole_number(USUAL.n_symbols, *SYMBOLS)
+    layers: Param[int] = whole_number(USUAL.n_layers, *LAYERS, url="train_layers")
+    heads: Param[int] = whole_number(USUAL.n_heads, *HEADS, url="train_heads")
+    width: Param[int] = whole_number(USUAL.d_model, *WIDTHS, url="train_width")
+    seed: Param[int] = whole_number(USUAL.seed, *SEED, url="train_seed")
     # The head in the maps, and whether they show the sample sequence or the mean over the held-out ones.
     shown_layer: Param[int] = whole_number(0, url="watch_layer")
     shown_head: Param[int] = whole_number(0, url="watch_head")

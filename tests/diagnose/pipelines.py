@@ -186,7 +186,10 @@ def write_model(
 
 @dataclass(frozen=True)
 class Program:
-    """Another program. Its fields are what it does; `embed` does it with transformers."""
+    """Another program. Its fields are what it does; `embed` does it with transformers.
+
+    batched: all texts together, or `size` of them; sorts: by characters first, as sentence-transformers does.
+    """
 
     folder: Path
     pooling: str
@@ -202,6 +205,8 @@ class Program:
     keeps: str = "start"
     cuts_special: bool = False
     batched: bool = False
+    size: int = 0
+    sorts: bool = False
     side: str = "right"
     fixed: int = 0
     masks_attention: bool = True
@@ -255,9 +260,11 @@ class Program:
     def embed(self, texts: tuple[str, ...] = TEXTS) -> np.ndarray:
         model, rows = self.model(), self.rows(texts)
         pad = json.loads((self.folder / "config.json").read_text()).get("pad_token_id", 0) or 0
-        groups = [rows] if self.batched else [[row] for row in rows]
-        found = [self.batch(model, group, pad) for group in groups]
-        vectors = torch.cat(found).float().numpy()
+        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]) if self.sorts else place)
+        size = (self.size or len(rows)) if self.batched else 1
+        groups = [order[first : first + size] for first in range(0, len(order), size)]
+        found = torch.cat([self.batch(model, [rows[place] for place in group], pad) for group in groups])
+        vectors = found.float().numpy()[np.argsort(order)]
         return vectors if self.finish is None else self.finish(vectors)
 
     def batch(self, model: nn.Module, rows: list[list[int]], pad: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -10,14 +11,15 @@ import pytest
 
 import encoder
 from encoder import diagnose
+from encoder.cli import diagnose as cli
 from encoder.cli import main
 from encoder.diagnose.faults import FAULTS
 from tests.diagnose.test_endpoint import reply, serving
 
 TEXTS = ["A cat sat on the mat.", "two words", "A dog ran very fast through the old town.", "café"]
 KEYS = {
-    "verdict", "faults", "difference", "difference_without", "correlation", "alternatives", "excluded", "nearest",
-    "next_texts", "fingerprint", "together",
+    "verdict", "faults", "difference", "difference_without", "correlation", "alternatives", "excluded", "not_excluded",
+    "nearest", "next_texts", "fingerprint", "together",
 }  # fmt: skip
 
 
@@ -123,6 +125,23 @@ def test_a_golden_file_is_checked(folder: Path, capsys: pytest.CaptureFixture):
     assert (code, json.loads(said)["verdict"]) == (0, "sound")
     code, said = run("golden check golden.safetensors --vectors first.npy --json", capsys)
     assert (code, json.loads(said)["faults"][0]["name"]) == (1, "pooling")
+
+
+def test_a_golden_check_names_several_faults_and_ends(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    """A server that gives the first token's vector, not scaled."""
+    model = dataclasses.replace(encoder.load("twin-pre"), normalise=True)
+    golden = diagnose.make_golden("twin-pre", TEXTS, model=model)
+    monkeypatch.setattr(cli, "load", lambda *given, **options: model)
+    diagnose.write_golden(golden, "golden.safetensors")
+    code, said = run("golden check golden.safetensors --vectors first.npy --json", capsys)
+    found = json.loads(said)
+    assert (code, {one["name"] for one in found["faults"]}) == (1, {"pooling", "normalise-missing"})
+    monkeypatch.setattr(cli, "GOLDEN_SECONDS", 0.0)
+    code, said = run("golden check golden.safetensors --vectors first.npy --json", capsys)
+    found = json.loads(said)
+    assert (code, found["verdict"], found["together"]) == (1, "unknown", 0)
 
 
 def test_an_index_is_kept_where_nothing_changed(folder: Path, capsys: pytest.CaptureFixture):

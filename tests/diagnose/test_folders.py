@@ -189,3 +189,18 @@ def test_a_broken_folder_says_why(tmp_path: Path):
     assert found.code == 1
     with pytest.raises(LoadError, match="No folder"):
         diagnose.check(tmp_path / "nowhere")
+
+
+def test_the_first_line_says_what_was_found(tmp_path: Path):
+    """ "Nothing found" is said of a folder without findings only."""
+    folder = write_model(tmp_path / "sound", "bert", 0)
+    nothing = diagnose.check(folder).said
+    change(folder, "tokenizer.json", truncation=TRUNCATION)
+    missed = diagnose.check(folder)
+    assert [one.level for one in missed.findings] == ["easily missed"]
+    both_poolings(folder)
+    wrong = diagnose.check(folder)
+    assert len({nothing, missed.said, wrong.said}) == 3
+    assert "Nothing" not in missed.said
+    assert "missed by other programs: 1" in missed.said
+    assert "Contradictions: 1" in wrong.said

@@ -125,7 +125,7 @@ class VectorDiagnosis:
             | {"correlation": "of the errors of these vectors and of the named rounding, -1 to 1"},
             "Only faults of `encoderscope faults` are tried. These texts show only what they contain: causes that give "
             "the same vectors are alternatives, and nearest is not a finding.",
-            {name: about[name] for name in ("excluded", "next_texts", "fingerprint")}
+            {name: about[name] for name in ("excluded", "not_excluded", "next_texts", "fingerprint")}
             | {"model": place, "texts": len(found.texts), "precision": parsed.precision, "together": parsed.together},
             view_of("diagnose", place, their_precision=parsed.precision, faults_together=str(parsed.together)),
             _lines(place, parsed, found),

@@ -8,14 +8,16 @@ line and the page list it from `FAULTS`.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from encoder.diagnose.pipeline import USUAL_BATCH, Pipeline, Stage
+from encoder.diagnose.pipeline import Pipeline, Stage, by_length
 from encoder.edits import Edit
 from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
@@ -26,6 +28,8 @@ from encoder.inputs.layout import InputKind
 EVERY_INPUT: tuple[InputKind, ...] = ("text", "image", "sound")
 #: Texts of a file that are tried as one batch.
 MOST_TOGETHER = 256
+#: The sizes of batches that are tried where the other program's is not known, the likeliest first.
+USUAL_BATCHES = (32, 16, 8, 4, 64, 2)
 #: Stage -> the part of the picture of the model that shows it, as `encoder.views.model_parts` names it.
 PARTS: dict[Stage, str] = {
     "text": "ids",
@@ -55,19 +59,32 @@ class Clues:
     right: frozenset[int] | None = field(default=None)
     #: The tokens of each text, before it is cut.
     tokens: tuple[int, ...] = ()
+    #: Where the right pipeline cuts a text.
+    limit: int = sys.maxsize
     #: The folder of the model, where it has one.
     folder: Path | None = None
 
-    @property
+    @cached_property
     def batches(self) -> list[Batching]:
-        """How the other program may have batched the texts: as it says, or all together, or as is usual."""
+        """How the other program may have batched the texts: as it says, or all together, or as is usual; those whose
+        padding fits the texts that differ come first."""
         n_texts = len(self.texts)
-        if self.batch is not None:
-            return [Batching(min(self.batch, n_texts))]
-        found = [Batching(n_texts)] if n_texts <= MOST_TOGETHER else []
-        if n_texts > USUAL_BATCH:
-            found += [Batching(USUAL_BATCH, True), Batching(USUAL_BATCH)]
-        return found
+        together = [n_texts] if n_texts <= MOST_TOGETHER else []
+        sizes = [*together, *USUAL_BATCHES] if self.batch is None else [self.batch]
+        found = [Batching(n_texts)] if any(size >= n_texts for size in sizes) and (together or self.batch) else []
+        found += [Batching(size, sorts) for size in sizes if size < n_texts for sorts in (True, False)]
+        return sorted(found, key=self._misfits)
+
+    def _misfits(self, batching: Batching) -> int:
+        """The texts with padding that are right, and without padding that are not; 0 where none is right."""
+        if not self.right or not self.tokens:
+            return 0
+        tokens = [min(one, self.limit) for one in self.tokens]
+        padded: set[int] = set()
+        for group in batching.groups(self.texts):
+            width = max(tokens[place] for place in group)
+            padded.update(place for place in group if tokens[place] < width)
+        return sum((place in padded) == (place in self.right) for place in range(len(tokens)))
 
 
 @dataclass(frozen=True)
@@ -76,6 +93,11 @@ class Batching:
 
     size: int
     sorts: bool = False
+
+    def groups(self, texts: Sequence[str]) -> list[list[int]]:
+        """The places of the texts of each batch."""
+        places = by_length(texts) if self.sorts else list(range(len(texts)))
+        return [places[first : first + self.size] for first in range(0, len(places), self.size)]
 
     def of(self, pipeline: Pipeline, **changes: Any) -> Pipeline:
         """The pipeline with these batches and other fields of its front."""

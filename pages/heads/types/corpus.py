@@ -205,7 +205,7 @@ def _types(found: Opened) -> str:
         f"{TYPES[row['type']].title.lower()} over all texts, in single texts {row['share']:.0%} "
         f"({row['low']:.0%} to {row['high']:.0%})"
         for row in by_mean.to_dict("records")
-    )
+    ) + (f". {found.atlas.caution}" if found.atlas.caution else "")
 
 
 # --- examples --------------------------------------------------------------------------------------------------------
