@@ -232,7 +232,7 @@ function draw(name, kind, height, block) {
   const place = document.getElementById(name);
   if (places[name]?.kind !== kind) {
     places[name]?.view.destroy();
-    place.style.minHeight = kind === "figure" ? `${height}px` : ""; // a figure comes later
+    place.style.minHeight = kind === "figure" ? `${Math.min(height, place.clientWidth)}px` : ""; // a figure comes later
     places[name] = { kind, view: new DRAWINGS[kind](place) };
   }
   const setStateValue = (event, values) => heard(event, values.at(-1));

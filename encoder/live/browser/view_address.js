@@ -39,9 +39,7 @@ export function unknownIn(query, site, page) {
     if (value === null || values.includes(value) || name === "norm" && value === "trained") return [];
     return lacks(name, value, values);
   });
-  const numbers = WHOLE.flatMap((name) =>
-    /^\d*$/.test(query.get(name) ?? "") ? [] : lacks(name, query.get(name), [])
-  );
+  const numbers = WHOLE.flatMap((name) => /^\d*$/.test(query.get(name) ?? "") ? [] : lacks(name, query.get(name), []));
   const edits = readEdits(query.get("edits") ?? "").others.flatMap((edit) => lacks("edits", edit, []));
   return [...chosen, ...numbers, ...edits];
 }
