@@ -202,7 +202,7 @@ def _chosen(reply: Reply) -> list[Mapping[str, Any]]:
         if (wanted := reply.given.get(name)) is None:
             continue
         if name not in rows[0]:
-            raise Misuse(f"{name}: with what {reply.options.what}, give the layer only.")
+            raise Misuse(f"{name}: with what {reply.options.what}, specify the layer only.")
         most = max(row[name] for row in rows)
         if wanted > most:
             raise Misuse(f"No {name} {wanted} in this model: choose 0 to {most}.")

@@ -46,7 +46,7 @@ export class Fields {
     this.take(control);
   }
 
-  // Takes what was typed, and the value of one control in any case.
+  // Takes typed values, and the value of one control in any case.
   take(one = null, without = []) {
     clearTimeout(this.timer);
     const typed = this.controls.filter((each) => (each === one || this.isTyped(each)) && !without.includes(each));

@@ -68,7 +68,7 @@ class WordVectors {
     const blocks = Array.from({ length: this.count }, (_, at) => this.fill(at).catch(ifLost));
     if ((await Promise.all(blocks)).includes(LOST)) {
       throw new Error(
-        "Any word may be the answer, and not all vectors are on this device: a visit with network brings them.",
+        "Any word may be the answer, and not all vectors are on this device: a visit with network loads them.",
       );
     }
   }
@@ -101,8 +101,8 @@ function ifLost(error) {
 function lackOf(labels) {
   const names = [...new Set(labels)].map((label) => `“${label}”`).join(", ");
   return names.includes(",")
-    ? `The vectors of ${names} are not on this device: a visit with network brings them.`
-    : `The vector of ${names} is not on this device: a visit with network brings it.`;
+    ? `The vectors of ${names} are not on this device: a visit with network loads them.`
+    : `The vector of ${names} is not on this device: a visit with network loads it.`;
 }
 
 class NoNetwork extends Error {}
@@ -112,7 +112,7 @@ class NoNetwork extends Error {}
 export async function fetched(address, onProgress = () => {}, priority = "auto") {
   const response = await fetch(address, { priority }).catch(() => null);
   if (!response && address.startsWith("http")) {
-    throw new NoNetwork("This model is not on this device: a visit with network brings it.");
+    throw new NoNetwork("This model is not on this device: a visit with network loads it.");
   }
   if (!response?.ok) throw new Error("The model’s weights could not be loaded. Reload the page, or serve the folder.");
   const total = Number(response.headers.get("content-length"));
