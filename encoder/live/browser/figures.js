@@ -4,7 +4,7 @@ import { cutTo, lettersOf, named, shownLabel, shownName, withoutMarkup } from ".
 const LONGEST_TITLE = 34;
 const HORIZONTAL_UP_TO = 28; // letters of all labels of a horizontal axis
 const LABELLED_UP_TO = 40; // tokens; of more, Plotly chooses those with a label
-const TIGHT_LETTERS = 9; // pixels of a framed label that must not cover the next one
+const TIGHT_LETTERS = 11; // pixels of a framed label that must not cover the next one
 const CASING = "#ffffff"; // of a frame that is not thin
 
 // The largest absolute value, which has the full colour.
@@ -17,7 +17,8 @@ export const farthest = (rows) =>
  *   key?: number | null, limit?: number, isTight?: boolean, gaps?: number[], words?: Record<string, string>, both?: number[][][] }} Given
  */
 
-// A figure with numbers. query, key: the framed row and column; limit: the value of the full colour at both ends; isTight: rows are lower than a framed label; gaps: rows
+// A figure with numbers. query, key: the framed row and column; limit: the value of the full colour at both ends; isTight:
+// rows are lower than a framed label; gaps: rows
 // and columns without a token; words: in the place of {name}; both: two numbers for each hover label.
 /** @param {any} figures @param {string} kind @param {Given} given */
 export function filled(figures, kind, given) {
@@ -48,6 +49,7 @@ export function filled(figures, kind, given) {
         query,
         key,
         labels,
+        names,
         isTight: given.isTight,
         isUpright: xaxis.tickangle !== 0,
       }),
@@ -88,12 +90,13 @@ const thinned = (shapes, isThin) =>
     : shapes;
 
 // The labels of the selected row and column; a title stays.
-const labelled = (annotations, { query, key, labels, isTight, isUpright }) =>
+const labelled = (annotations, { query, key, labels, names, isTight, isUpright }) =>
   annotations.flatMap((one) => {
     const place = one.yref === "y" ? query : one.xref === "x" ? key : undefined;
     if (place === undefined) return [one];
     if (place === null) return [];
-    const text = shownLabel(labels[place]);
+    const isNamed = labels.length > LABELLED_UP_TO; // as on the axis, whose label is below this one
+    const text = isNamed ? shownName(labels[place], names[place]) : shownLabel(labels[place]);
     const fit = isTight ? { borderpad: 0, font: { ...one.font, size: TIGHT_LETTERS } } : {};
     return [
       one.yref === "y" ? { ...one, ...fit, y: place, text } : {
