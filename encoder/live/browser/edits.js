@@ -46,3 +46,13 @@ export function writtenEdits({ off, causal, positions }) {
     ...(positions ? [] : ["nopositions"]),
   ].join("~");
 }
+
+// A sentence about the changes, for a page without their switches; "" without any.
+export function changesIn({ off, causal, positions }) {
+  const said = [
+    ...off.map(([layer, part]) => `L${layer} ${typeof part === "number" ? `H${part}` : part} off`),
+    ...(causal ? ["causal mask"] : []),
+    ...(positions ? [] : ["no positions"]),
+  ];
+  return said.length ? `The model is changed here: ${said.join(", ")}.` : "";
+}

@@ -6,6 +6,7 @@ import { DrawView } from "../../drawing/draw_view.js";
 import { VIEWS } from "../../drawing/views.js";
 import { choicesOf } from "./choices.js";
 import { digitOf, digitOfBitmap } from "./digit.js";
+import { changesIn } from "./edits.js";
 import { arrangeFrame, frameLine, framing, listenToHost, tellHost } from "./embedding.js";
 import { Fields } from "./fields.js";
 import { FiguresView } from "./figures_view.js";
@@ -184,7 +185,7 @@ function show({ error, blocks, words, classes, said, terms, other, pair, note, d
   shown = state;
   count = drawn.tokens?.length ?? 0;
   settle(drawn, lacksPart);
-  report([note, ...told]);
+  report([note, CHANGED_PAGES.includes(page) ? changesIn(state) : "", ...told]);
   for (const { place, kind, height, block } of blocks) draw(place, kind, height, block);
   document.getElementById("said").replaceChildren(
     ...(said ?? []).map((sentence) => make("p", { class: "site-line" }, sentence)),
@@ -200,6 +201,7 @@ function show({ error, blocks, words, classes, said, terms, other, pair, note, d
   tellHost("drawn", { ...placeInWords(), ...drawn });
 }
 
+const CHANGED_PAGES = ["heads", "predict", "similarity"]; // with the changes, and without their switches
 const report = (sentences) => document.getElementById("status").textContent = sentences.filter(Boolean).join(" ");
 
 // After an error: whose picture the page still has.

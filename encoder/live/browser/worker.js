@@ -46,7 +46,7 @@ async function pictures({ page, state, site }) {
 
 // The similarity of two texts and what each word does to it; this page has no picture.
 async function pairOf(used, state) {
-  const pair = await similarity(used, [state.text, state.similar_to], {});
+  const pair = await similarity(used, [state.text, state.similar_to], editsOf(state));
   const long = pair.sides.some(({ isLong }) => isLong)
     ? "Words are left out one by one in texts of up to 64 words."
     : "";
