@@ -38,7 +38,7 @@ ROUNDED = 5e-4
 MODELS = (
     SiteModel("twin-pre", "Pre-norm twin (4 layers)", app={"model": "twin-pre"}),
     SiteModel("twin-post", "Post-norm twin (4 layers)", app={"model": "twin-post"}),
-    SiteModel("minilm", "MiniLM (6 layers, 22 MB)",
+    SiteModel("minilm", "MiniLM (6 layers, 44 MB)",
               "The weights of MiniLM are rounded to 16 bits here. The largest difference from the app over 50 texts is "
               f"{ROUNDED:g} of the largest number of its kind.", {"model": "minilm"}),
     SiteModel("digits-pre", "Digits", app={"model": "digits-pre"}),

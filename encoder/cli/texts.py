@@ -24,7 +24,7 @@ from encoder.export import why as export_why
 from encoder.probe.features import vectors as vectors_of
 from encoder.scores import explain_score
 from encoder.scores.parts import cut_at
-from encoder.search import embed_gradually, nearest
+from encoder.search import embed_gradually, is_cut, nearest
 from encoder.similarity import Attribution, attribute, leave_words_out
 from encoder.texts import rank, why_not_found
 
@@ -57,6 +57,8 @@ def embed(options: argparse.Namespace) -> Iterator[Result]:
             [model.embed(part, **prompt).float().cpu().numpy() for part in track(parts, len(parts), "parts")]
         )
 
+    n_cut = sum(is_cut(model, name) for name in names) if isinstance(model, TextEncoder) else 0
+
     def table() -> pd.DataFrame:
         columns = pd.DataFrame(vectors, columns=[f"v{at}" for at in range(vectors.shape[1])])
         return pd.concat([pd.DataFrame({"text": range(len(names)), "sentence": names}), columns], axis=1)
@@ -66,9 +68,14 @@ def embed(options: argparse.Namespace) -> Iterator[Result]:
         lambda: {"vectors": vectors, "sentences": np.array(names)},
         lambda: _pairs(vectors, names),
         name=f"{len(names):,} vectors of {vectors.shape[1]} numbers, by {model.name}",
-        facts={"Model": model.name},
+        facts={"Model": model.name, **_cut_fact(n_cut, len(names))},
         shown=lambda: table().iloc[:PRINTED, :6],
     )
+
+
+def _cut_fact(n_cut: int, count: int) -> dict[str, str]:
+    """What is said of texts of which the model accepts the beginning only."""
+    return {"Cut": f"{n_cut:,} of {count:,} texts are cut: the model uses their beginnings"} if n_cut else {}
 
 
 def cosines_of(vectors: np.ndarray) -> np.ndarray:
@@ -101,7 +108,7 @@ def search(options: argparse.Namespace) -> Iterator[Result]:
         lambda: {"cosines": cosines, "texts": np.array(table["text"]).reshape(cosines.shape)},
         lambda: still.matrix("cosine by rank", cosines, options.query, ranks, signed=True),
         name=f"{len(table)} hits among {len(texts):,} texts",
-        facts={"Model": model.name, "Texts": len(texts)},
+        facts={"Model": model.name, "Texts": len(texts), **_cut_fact(collection.n_cut, len(texts))},
         shown=lambda: table[["cosine", "sentence"] if len(options.query) == 1 else ["query", "cosine", "sentence"]],
     )
 

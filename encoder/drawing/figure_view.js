@@ -2,6 +2,14 @@
 import { make } from "./drawing.js";
 import { Drawing, fileName, readTheme } from "./shared.js";
 
+const NARROW_FIGURE = 480; // pixels: the buttons of a wider figure leave its title free
+const TO_ZOOM = ["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "autoScale2d"];
+const AROUND_MAP = 80; // pixels of a square map's height that are more than its width: the scale and its axis
+
+// The height of a figure in a place. A map of square cells needs no more than its width.
+export const heightIn = (place, { height, figure }) =>
+  figure.layout.yaxis?.scaleanchor ? Math.min(height, place.clientWidth + AROUND_MAP) : height;
+
 // A figure's layout in the colours of a theme.
 export function withColours(figureLayout, { text, muted, ground, line }) {
   const axis = { gridcolor: line, linecolor: line, zerolinecolor: line };
@@ -29,7 +37,7 @@ export function drawFigure(place, { data, layout }, colours, name) {
     displaylogo: false,
     responsive: true,
     modeBarButtonsToAdd: [vector],
-    modeBarButtonsToRemove: ["select2d", "lasso2d"],
+    modeBarButtonsToRemove: ["select2d", "lasso2d", ...(place.clientWidth < NARROW_FIGURE ? TO_ZOOM : [])],
     toImageButtonOptions: { format: "png", scale: 2, filename },
   });
 }
@@ -49,7 +57,7 @@ export class FigureView extends Drawing {
   async read({ header }) {
     const { background: ground, text, muted, faint: line } = readTheme(this.parent);
     this.figure.setAttribute("aria-label", header.alt);
-    this.figure.style.height = `${header.height}px`;
+    this.figure.style.height = `${heightIn(this.figure, header)}px`;
     await drawFigure(this.figure, header.figure, { ground, text, muted, line }, header.name);
     if (this.header) return void (this.header = header);
     this.header = header;

@@ -37,10 +37,13 @@ M = TypeVar("M", bound=nn.Module)
 
 @dataclasses.dataclass(frozen=True)
 class BrowserModel:
-    """The files of a model. main: everything but the word vectors; blocks: BLOCK rows of them each, none for images."""
+    """The files of a model, and its size. main: everything but the word vectors; blocks: BLOCK rows of them each, none
+    for images."""
 
     main: bytes
     blocks: tuple[bytes, ...]
+    n_layers: int
+    n_heads: int
 
     @property
     def n_bytes(self) -> int:
@@ -70,7 +73,8 @@ def browser_model(model: TextEncoder | ImageEncoder, bits: Bits = 16) -> Browser
         blocks = [_packed({"rows": table[at : at + BLOCK]}, bits) for at in range(0, len(table), BLOCK)]
     else:
         about["preparation"] = {"mean": list(model.preparation.mean), "std": list(model.preparation.std)}
-    found = BrowserModel(_packed(tensors, bits, {"about": json.dumps(about)}), tuple(blocks))
+    main, config = _packed(tensors, bits, {"about": json.dumps(about)}), model.encoder.config
+    found = BrowserModel(main, tuple(blocks), config.n_layers, config.n_heads)
     _check_size(model.name, found.n_bytes, bits)
     return found
 

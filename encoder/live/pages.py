@@ -104,7 +104,7 @@ def _number(name: str, label: str) -> str:
 
 
 def _text(name: str, label: str) -> str:
-    return f'<label>{label} <textarea data-name="{name}" rows="2" maxlength="4000"></textarea></label>'
+    return f'<label>{label} <textarea data-name="{name}" rows="2"></textarea></label>'
 
 
 def controls(

@@ -104,7 +104,7 @@ def _hidden(model: TextEncoder) -> str:
 
 def _shown(source: str, model: TextEncoder, files: BrowserModel, note: str) -> SiteModel:
     """How pages name a model. A folder of the publisher's stays out of their addresses."""
-    layers, size = model.config.n_layers, len(files.main) / 1e6  # word vectors come as texts need them
+    layers, size = model.config.n_layers, files.n_bytes / 1e6
     title = f"{model.name} ({layers} layer{'s' * (layers > 1)}, {size:.{1 if size < 10 else 0}f} MB)"
     if source in BUNDLED:
         return SiteModel(source, title, note, {"model": source})

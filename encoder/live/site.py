@@ -30,6 +30,8 @@ from encoder.views.options import OTHER_SENTENCE
 HERE = Path(__file__).parent / "browser"
 #: What the list of the folder's files calls it.
 KIND = "a site of this program"
+#: Whether the open model needs a network any more.
+OFFLINE = '<p id="offline" role="status"></p>'
 #: How a reader starts the app, and where it is then.
 COMMAND, APP = "pip install encoderscope && encoderscope", "http://localhost:8501"
 
@@ -72,8 +74,11 @@ def write(
                         "note": one.note,
                         "app": one.app,
                         "file": f"{up}models/{files[one.name]}",
+                        "bytes": packed.n_bytes,
+                        "layers": packed.n_layers,
+                        "heads": packed.n_heads,
                     }
-                    for one in models
+                    for one, packed in models.items()
                 },
                 "example": examples[0],
                 "second": examples[-1],
@@ -188,6 +193,7 @@ def _document(
         f"{SHARE if uses else ''}</main>"
         f"<footer><p>Everything is computed in this browser; nothing that you type leaves it. "
         f"The full app: <code>{html.escape(COMMAND)}</code><span>, then "
-        f'<a id="app" rel="noreferrer" href="{APP}/{page.app}">{APP}/{page.app}</a></span></p></footer>'
+        f'<a id="app" rel="noreferrer" href="{APP}/{page.app}">{APP}/{page.app}</a></span></p>'
+        f"{OFFLINE if uses else ''}</footer>"
         f'<script type="application/json" id="site">{data}</script>{block}{scripts}</body></html>\n'
     )

@@ -18,6 +18,7 @@ from encoder.search.collection import (
     embed_gradually,
     embed_signals,
     from_files,
+    is_cut,
     nearest,
     to_parquet,
     to_safetensors,
@@ -25,7 +26,7 @@ from encoder.search.collection import (
 
 __all__ = [
     "BATCH", "FORMATS", "Collection", "Limits", "Reading", "embed", "embed_gradually", "embed_signals", "from_files",
-    "nearest", "read_texts", "to_parquet", "to_safetensors",
+    "is_cut", "nearest", "read_texts", "to_parquet", "to_safetensors",
 ]  # fmt: skip
 
 

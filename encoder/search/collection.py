@@ -126,7 +126,7 @@ def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, 
     done = n_cut = 0
     for places, some in model.iter_embed(texts, BATCH):
         vectors[places] = _directions(some.cpu().float().numpy(), places)
-        n_cut += sum(_is_cut(model, texts[place]) for place in places)
+        n_cut += sum(is_cut(model, texts[place]) for place in places)
         done += len(places)
         yield done
     return Collection(texts, vectors, model.name, n_cut)
@@ -141,7 +141,7 @@ def embed_signals(model: SignalEncoder, inputs: Sequence[Any], names: Sequence[s
     return Collection(tuple(names), _directions(vectors, range(len(names))), model.name)
 
 
-def _is_cut(model: TextEncoder, text: str) -> bool:
+def is_cut(model: TextEncoder, text: str) -> bool:
     """Whether `embed` reads a part of this text only. A token has a byte or more: most texts are not counted."""
     most = model.max_embed_tokens or model.config.max_tokens
     return len(text.encode("utf-8", "replace")) + SPECIAL > most and model.tokenize(text, max_tokens=most).cut

@@ -109,6 +109,21 @@ def without_sublayers(model: str) -> tuple[dict[str, Any], Callable[[dict[str, A
     return {"text": CAT, "what": "sublayers"}, check
 
 
+def of_one_head(model: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], None]]:
+    opened = encoder.load(model, device="cpu")
+    effects = encoder.causal.ablate_each_head(opened, opened.trace(CAT), "sentence").numpy()
+    place = 1 + int((abs(effects) > abs(effects[2, 3])).sum())
+
+    def check(found: dict[str, Any]) -> None:
+        [row] = found["rows"]
+        assert (row["layer"], row["head"]) == (2, 3)
+        assert row["effect"] == pytest.approx(float(effects[2, 3]), abs=1e-6)
+        assert f" {place} by size of {effects.size} heads" in found["answer"]
+        assert (read_link(found["view"]).run.place.layer, read_link(found["view"]).run.place.head) == (2, 3)
+
+    return {"text": CAT, "layer": 2, "head": 3}, check
+
+
 def streamed(model: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], None]]:
     lengths = encoder.measure.stream(encoder.load(model, device="cpu").trace(CAT)).length
 
@@ -161,6 +176,7 @@ def ranked(model: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], None]
 
     def check(found: dict[str, Any]) -> None:
         assert [row["text"] for row in found["rows"]] == np.argsort(-cosines).tolist()
+        assert read_link(found["view"]).own["query"] == "an animal"
         assert [row["cosine"] for row in found["rows"]] == pytest.approx(sorted(cosines, reverse=True), abs=1e-5)
 
     return {"texts": TEXTS, "query": ["an animal"]}, check
@@ -171,9 +187,12 @@ def alike(model: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], None]]
     cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
 
     def check(found: dict[str, Any]) -> None:
-        assert {row["what"] for row in found["rows"]} == {"pair"}
-        assert found["rows_in_all"] == len(found["rows"]) == len(TEXTS[0].split()) * len(TEXTS[1].split())
-        assert sum(row["value"] for row in found["rows"]) == pytest.approx(cosine, abs=1e-4)
+        counts = [len(text.split()) for text in TEXTS[:2]]
+        kinds = [row["what"] for row in found["rows"]]
+        assert kinds == ["word"] * sum(counts) + ["pair"] * counts[0] * counts[1]
+        assert found["rows_in_all"] == len(kinds)
+        pairs = [row["value"] for row in found["rows"] if row["what"] == "pair"]
+        assert sum(pairs) == pytest.approx(cosine, abs=1e-4)
         assert float(NUMBER.findall(found["answer"])[0]) == pytest.approx(cosine, abs=1e-4)
         link = read_link(found["view"])
         assert (link.run.text, link.own["similar_to"], link.own["each_word"]) == (*TEXTS[:2], "1")
@@ -191,6 +210,7 @@ ANSWERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "self": ("which_head_does_what", measured("self")),
     "distance": ("which_head_does_what", measured("distance")),
     "ablation": ("what_changes_without_a_part", ablated),
+    "one head": ("what_changes_without_a_part", of_one_head),
     "sublayers": ("what_changes_without_a_part", without_sublayers),
     "stream": ("norms_and_residual_stream", streamed),
     "norms": ("norms_and_residual_stream", normed),
@@ -328,6 +348,9 @@ def test_the_skill_has_the_lines_of_the_documents_which_run():
         ("embed", {"texts": ["a"], "model": "../../etc"}, "minilm"),
         ("embed", {"texts": ["a"], "model": "org/name"}, "minilm"),
         ("embed", {"texts": ["a"], "device": "cuda"}, "device"),
+        ("embed", {"text": "a"}, "did you mean texts"),
+        ("what_changes_without_a_part", {"text": CAT, "layer": 9}, "0 to 5"),
+        ("what_changes_without_a_part", {"text": CAT, "what": "sublayers", "layer": 0, "head": 0}, "layer"),
         ("which_texts_are_nearest", {"texts": ["a"], "query": ["b"], "k": 0}, "1"),
         ("why_two_texts_are_alike", {"texts": ["a"]}, "2"),
         ("do_two_models_agree", {"texts": ["a"], "first": "minilm", "second": "minilm"}, "2"),
@@ -369,6 +392,31 @@ def test_an_answer_is_compact_or_in_detail():
     long = answered("which_head_does_what", {"text": "a " * 20_000})
     assert len(json.dumps(long)) < 12_000
     assert "detail" in long["python"]
+
+
+def test_the_words_of_an_answer_come_before_its_pairs():
+    found = answered("why_two_texts_are_alike", {"texts": TEXTS[:2], "model": "twin-pre"})
+    assert {row["what"] for row in found["rows"]} == {"word"}
+    assert found["rows_in_all"] > len(found["rows"])
+
+
+def test_an_answer_says_that_a_text_is_cut():
+    long = "The cat sat on the mat. " * 200
+    for name, given in (
+        ("which_head_does_what", {"text": long}),
+        ("embed", {"texts": [long]}),
+        ("which_texts_are_nearest", {"texts": [long, CAT], "query": ["a mat"]}),
+        ("why_two_texts_are_alike", {"texts": [long, CAT]}),
+    ):
+        assert " cut" in answered(name, {"model": "twin-pre", **given})["answer"], name
+
+
+def test_a_refusal_has_the_names_of_arguments():
+    said = refused("what_a_token_attends_to", {"text": CAT, "tokens": [99], "layer": 1, "head": 0})
+    assert said.startswith("tokens: ")
+    given = {"of": "embed", "texts": [CAT], "layer": 3}
+    assert "'layer'" in refused("picture", given)
+    assert "--" not in said + refused("what_changes_without_a_part", {"text": CAT, "outcome": "charm"})
 
 
 def test_open_models_are_marked():

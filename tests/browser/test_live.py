@@ -14,12 +14,15 @@ from typing import Any
 
 import pytest
 import yaml
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 import encoder
 import encoder.live.packed
+from docs.site import MODELS, TEXTS, write_site
 from encoder.cli import main
 from encoder.encoders.text import TextEncoder
+from encoder.live.packed import BLOCK
+from encoder.live.pages import heads_page
 from tests.browser.static_server import serving
 from tests.conftest import PATIENCE, ROOT
 from tests.site.test_engine import BROWSER, of_page, texts, unpack
@@ -150,6 +153,93 @@ def test_a_phone_opens_the_folder_again_when_its_server_has_stopped(browser: Bro
     assert any("/helper." in one for one in asked[first:]) == has_helpers
 
 
+def test_what_is_typed_is_taken_before_a_cell_is_clicked(visitor: Page, server: tuple[str, Path]) -> None:
+    visitor.goto(f"{server[0]}live/heads/?text=the+cat+river&view=map")
+    cell = {"x": 30, "y": 30}
+    expect(visitor.locator("#head .heatmaplayer image")).to_have_count(1)
+    sentence, head = visitor.get_by_label("Sentence", exact=True), visitor.get_by_label("Head", exact=True)
+    sentence.fill("a river, the river")
+    visitor.locator("#head .nsewdrag").click(position=cell)
+    expect(visitor.locator("#head .xtick text").filter(has_text="river")).to_have_count(2)
+    expect(sentence).to_have_value("a river, the river")
+    assert "text=a+river%2C+the+river&" in visitor.url
+    head.fill("2")
+    visitor.locator("#head .nsewdrag").click(position=cell)
+    expect(visitor.locator("#said")).to_contain_text("L0 H2")
+    expect(head).to_have_value("2")
+    sentence.press_sequentially(" banks")  # and no other key: typing has stopped
+    expect(visitor.locator("#head .xtick text").filter(has_text="bank")).to_have_count(1)
+    head.fill("99")
+    expect(head).to_have_value("2")
+    expect(visitor.locator("#status")).to_contain_text("0 to 2")
+    assert "head=2&" in visitor.url
+
+
+def test_a_link_with_edits_shows_them_and_a_switch_writes_them(visitor: Page, server: tuple[str, Path]) -> None:
+    address = f"{server[0]}live/?text=the+cat+river&layer=1&head=2"
+    visitor.goto(f"{address}&edits=ablate_l1_h2~zero_offn-out_l0~uniform_l0&norm=charm&step=charm")
+    switch = visitor.get_by_role("button", name="head 2", exact=True)
+    expect(switch).to_have_attribute("aria-pressed", "false")
+    said = visitor.locator("#status")
+    for asked in ("uniform_l0", "charm", "step"):
+        expect(said).to_contain_text(asked)
+    switch.click()
+    expect(switch).to_have_attribute("aria-pressed", "true")
+    assert visitor.url.endswith("edits=zero_offn-out_l0")
+    visitor.get_by_role("button", name="Causal mask").click()
+    expect(visitor.locator("#app")).to_have_attribute("href", re.compile("edits=zero_offn-out_l0%7Ecausal"))
+    visitor.get_by_role("link", name="Similarity").click()
+    expect(visitor.locator("#status")).to_contain_text("L0 ffn off")
+    visitor.go_back()
+    expect(visitor.get_by_role("button", name="Causal mask")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_word_that_is_not_on_this_device_is_named(
+    browser: Browser, server: tuple[str, Path], model: tuple[TextEncoder, Path]
+) -> None:
+    """The picture of the other text is not shown as if it were that of this one."""
+    first, second = "the cat", "日"
+    known, wanted = ({number // BLOCK for number in model[0].tokenize(text).ids} for text in (first, second))
+    assert wanted - known
+    context = browser.new_context(service_workers="block")
+    page = context.new_page()
+
+    def answer(route: Route) -> None:
+        route.continue_() if block_of(route.request.url) in known else route.abort()
+
+    page.route(re.compile(r"/\d+\.bin$"), answer)
+    page.goto(f"{server[0]}live/heads/?text={first}")
+    expect(page.locator("#head .xtick text").filter(has_text="cat")).to_have_count(1)
+    sentence = page.get_by_label("Sentence", exact=True)
+    sentence.fill(second)
+    sentence.press("Enter")
+    expect(page.locator("#status")).to_contain_text("not on this device")
+    expect(page.locator("#status")).to_contain_text(f"“{first}”")
+    expect(page.locator("#head")).to_have_css("opacity", "0.35")
+    sentence.fill(first)
+    sentence.press("Enter")
+    expect(page.locator("#head")).to_have_css("opacity", "1")
+    context.close()
+
+
+@pytest.mark.slow("packs a model of 44 MB")
+def test_a_large_model_comes_whole_in_the_background(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    write_site(tmp_path / "site", [heads_page(TEXTS[2:], [])], [one for one in MODELS if one.name == "minilm"])
+    page = browser.new_page()
+    with serving(tmp_path) as address:
+        page.goto(f"{address}site/heads/?text=the+cat")
+        expect(page.locator("#offline")).to_contain_text("now", timeout=PATIENCE)
+    page.goto(f"{address}site/heads/?text=a+quagmire")
+    expect(page.locator("#head .xtick text").filter(has_text="##mir")).to_have_count(1)
+    page.close()
+
+
+def block_of(address: str) -> int:
+    """The number of a file of word vectors."""
+    return int(address.rsplit("/", 1)[1].removesuffix(".bin"))
+
+
 def open_in_a_post(page: Page, server: tuple[str, Path], host: str, view: str) -> None:
     """Open a page of another host with the line that a view of the published model gives for it."""
     page.goto(f"{server[0]}live/{view}")
@@ -216,11 +306,12 @@ def test_a_frame_is_driven_from_the_page_around_it(
     heard("drawn", text="The naïve cat")
     expect(inside.locator("#head .annotation-text").filter(has_text="B L0 H0")).to_have_count(1)
     visitor.evaluate("tell({ view: 'lines', layer: 2, head: 1, i: 1, j: 2 })")
-    drawn = heard("drawn", text="The naïve cat", j=2)
+    drawn = heard("drawn", text="The naïve cat", j=2, view="lines", norm="", compare="heads")
     trace = encoder.live.packed.as_read(model[0], 8).trace("The naïve cat")
     assert drawn["tokens"] == list(trace.labels)
     assert (drawn["layers"], drawn["heads"]) == (3, 3)
     assert abs(drawn["weight"] - float(trace.attention(2, 1)[1, 2])) < 1e-3
+    assert drawn["strongest"] == int(trace.attention(2, 1)[1].argmax())
     inside.locator("#head .enc-root").get_by_text("cat").first.click()
     clicked = heard("click")
     assert (clicked["layer"], clicked["head"]) == (2, 1)
@@ -228,6 +319,11 @@ def test_a_frame_is_driven_from_the_page_around_it(
         ("{ word: 'x' }", "word"),
         ("{ model: 'gpt' }", "gpt"),
         ("{ text: 'a'.repeat(5000) }", "4000"),
+        ("{ head: 99 }", "0 to 2"),
+        ("{ layer: 'abc' }", "abc"),
+        ("{ view: 'nonsense' }", "beside"),
+        ("{ i: 500 }", "500"),
+        ("{ text: 'the river', i: 500 }", "500"),
     ):
         visitor.evaluate(f"tell({values})")
         assert said in heard("error")["message"]

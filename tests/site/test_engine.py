@@ -184,7 +184,7 @@ def test_hidden_words_and_classes_have_the_probabilities_of_python(tmp_path: Pat
     text = "The cat sat on the [MASK]."
     found = in_browser(
         "twin-post",
-        "(await model.words.need(), (({ tokens, trace }) => {"
+        "(await model.words.needAll(), (({ tokens, trace }) => {"
         " const at = tokens.findIndex(({ label }) => label === '[MASK]');"
         " const shares = hiddenWord(model.encoder, model.about.mlm_head, trace, at);"
         " return largest(shares, 5).map((id) => [model.tokenizer.names[id], shares[id]]); })"
@@ -252,7 +252,7 @@ def test_a_text_loads_the_word_vectors_that_it_needs_once(tmp_path: Path) -> Non
     )
     needed = {number // BLOCK for number in encoder.load("twin-pre").tokenize(text).ids}
     assert sorted(asked) == sorted(needed)
-    everything = in_browser("twin-pre", "(await model.words.need(), blocks)", tmp_path)
+    everything = in_browser("twin-pre", "(await model.words.needAll(), blocks)", tmp_path)
     assert everything == list(range(len(everything)))
     assert len(everything) > len(needed)
 

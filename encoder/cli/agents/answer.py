@@ -51,15 +51,19 @@ class Answer:
     command: str = ""
     #: A picture as PNG.
     png: bytes = b""
+    #: Rows after `rows`, in detail only.
+    more: Sequence[Mapping[str, Any]] = ()
 
     def content(self, detail: bool = False) -> dict[str, Any]:
         """The answer as JSON; only what it has, and no more rows than `detail` allows."""
         most = DETAIL if detail else COMPACT
-        rows = [_compact(row, None if detail else COLUMNS) for row in self.rows[:most]]
+        rows = [
+            _compact(row, None if detail else COLUMNS) for row in [*self.rows, *(self.more if detail else ())][:most]
+        ]
         found = {
             "answer": self.said,
             "rows": rows,
-            "rows_in_all": len(self.rows),
+            "rows_in_all": len(self.rows) + len(self.more),
             "units": dict(self.units),
             "limit": self.limit,
             "assumptions": _short(dict(self.assumptions), None if detail else COLUMNS),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from encoder.checkpoints.bundled import BUNDLED
 from encoder.cli import running, writing
 from encoder.cli.agents import room
-from encoder.cli.command import PROGRAM, Command, CommandError, Option, Parser, Result
+from encoder.cli.command import PROGRAM, Command, CommandError, Option, Parser, Result, near
 from encoder.cli.inputs import Misuse
 from encoder.errors import quoted
 
@@ -46,6 +46,8 @@ class Reply:
     #: The words after the program's name.
     words: tuple[str, ...]
     result: Result
+    #: The question's arguments.
+    given: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def line(self) -> str:
@@ -204,15 +206,15 @@ def check(given: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     """Raise Misuse, in a sentence, for arguments that a question's schema does not allow."""
     from jsonschema import Draft202012Validator
 
-    error = next(
-        iter(sorted(Draft202012Validator(schema).iter_errors(dict(given)), key=lambda one: len(one.path))), None
-    )
+    errors = Draft202012Validator(schema).iter_errors(dict(given))
+    error = min(errors, key=lambda one: (one.validator != "additionalProperties", len(one.path)), default=None)
     if error is None:
         return
     name = ".".join(map(str, error.path))
     if error.validator == "additionalProperties":
         unknown = next(one for one in given if one not in schema["properties"])
-        raise Misuse(f"no argument {quoted(unknown)}: this question has {', '.join(schema['properties'])}.")
+        names = list(schema["properties"])
+        raise Misuse(f"no argument {quoted(unknown)}: this question has {', '.join(names)}{near(unknown, names)}.")
     if error.validator == "required":
         missing = next(one for one in schema["required"] if one not in given)
         raise Misuse(f"{missing} is missing: {schema['properties'][missing].get('description', 'give it')}.")

@@ -5,6 +5,7 @@ A tool's arguments are options of that command, so limits and words are those of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -18,6 +19,8 @@ from encoder.cli.agents import glossary
 from encoder.cli.agents.answer import Answer
 from encoder.cli.agents.asking import DETAIL, MODEL, Reply, ask, check, option_of, schema_of
 from encoder.cli.agents.diagnosing import FolderCheck, VectorDiagnosis
+from encoder.cli.command import CommandError
+from encoder.cli.inputs import Misuse
 from encoder.drawing import still
 from encoder.export import why as export_why
 from encoder.run import ModelSpec, Place, Run, Text
@@ -56,6 +59,10 @@ class Tool:
     made: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}
     #: How many texts it is about; 0: any number.
     n_texts: int = 0
+    #: Arguments that choose among the rows of the command: schemas by name.
+    chooses: Mapping[str, Any] = field(default_factory=dict)
+    #: Rows of an answer in detail, after those of every answer.
+    more: Callable[[Reply], Sequence[Mapping[str, Any]]] = lambda _: ()
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -71,7 +78,7 @@ class Tool:
             own["texts"] |= {"minItems": self.n_texts, "maxItems": self.n_texts}
         return {
             "type": "object",
-            "properties": {"model": MODEL, **own, "detail": DETAIL},
+            "properties": {"model": MODEL, **own, **self.chooses, "detail": DETAIL},
             "required": list(self.required),
             "additionalProperties": False,
         }
@@ -82,7 +89,7 @@ class Tool:
         rows, said = self.answer(reply)
         run = self.run_of(given, reply)
         return Answer(
-            said,
+            said + _cut(reply),
             rows,
             self.units,
             self.limit,
@@ -90,6 +97,7 @@ class Tool:
             self.link(run, given),
             self.python(run, given),
             reply.line,
+            more=self.more(reply),
         )
 
     def drawn(self, given: Mapping[str, Any], root: Path | None) -> Answer:
@@ -119,13 +127,23 @@ class Tool:
     def ask(self, given: Mapping[str, Any], root: Path | None) -> Reply:
         """What the command finds with these arguments. Raises CommandError and EncoderError."""
         options = {option: given.get(name) for name, option in self.arguments.items()}
-        return ask(
-            running.COMMANDS[self.command],
-            self.function,
-            given.get("model", "minilm"),
-            {**options, **self.made(given), **self.always},
-            root,
-        )
+        try:
+            reply = ask(
+                running.COMMANDS[self.command],
+                self.function,
+                given.get("model", "minilm"),
+                {**options, **self.made(given), **self.always},
+                root,
+            )
+        except CommandError as error:
+            raise Misuse(self._in_arguments(str(error))) from None
+        return replace(reply, given=given)
+
+    def _in_arguments(self, said: str) -> str:
+        """A sentence of the command line with the names of arguments in place of options."""
+        for name, option in self.arguments.items():
+            said = re.sub(rf"--{re.escape(option)}(?![\w-])", name, said)
+        return said
 
     def run_of(self, given: Mapping[str, Any], reply: Reply) -> Run:
         """The run that an answer is about; of several texts, that of the first."""
@@ -134,6 +152,19 @@ class Tool:
         spec = ModelSpec(reply.options.model, norm=reply.options.norm)
         place = Place(given.get("layer"), given.get("head"), select[0] if len(select) == 1 else None)
         return Run(spec, Text(str(first), given.get("pair") or None), place=place)
+
+
+def _cut(reply: Reply) -> str:
+    """A sentence about texts that the model does not accept whole."""
+    tokens = reply.facts.get("tokens", "")
+    if " of " in tokens:
+        return f" The text is cut: {tokens} tokens."
+    said = [
+        f"Text {side} is cut {reply.facts[key]}"
+        for side in "AB"
+        if (key := f"text_{side.lower()}_is_cut") in reply.facts
+    ]
+    return "".join(f" {one}." for one in [*said, *([reply.facts["cut"]] if "cut" in reply.facts else [])])
 
 
 def _strongest(rows: Sequence[Mapping[str, Any]], column: str) -> list[Mapping[str, Any]]:
@@ -164,14 +195,36 @@ def _measured(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
     return columns, f"Largest {measure}: {names}, of {len(reply.rows)} heads."
 
 
+def _chosen(reply: Reply) -> list[Mapping[str, Any]]:
+    """The rows of the layer and head that were named; all without one. Raises Misuse for what the model lacks."""
+    rows: list[Mapping[str, Any]] = list(reply.rows)
+    for name in ("layer", "head"):
+        if (wanted := reply.given.get(name)) is None:
+            continue
+        if name not in rows[0]:
+            raise Misuse(f"{name}: with what {reply.options.what}, specify the layer only.")
+        most = max(row[name] for row in rows)
+        if wanted > most:
+            raise Misuse(f"No {name} {wanted} in this model: choose 0 to {most}.")
+        rows = [row for row in rows if row[name] == wanted]
+    return rows
+
+
 def _effects(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
-    rows = _strongest(reply.rows, "effect")
+    everything = _strongest(reply.rows, "effect")
+    chosen = _chosen(reply)
+    rows = [row for row in everything if row in chosen]
 
     def name(row: Mapping[str, Any]) -> str:
         return f"L{row['layer']} H{row['head']}" if "head" in row else f"L{row['layer']} {row['sublayer']}"
 
     largest = ", ".join(f"{name(row)}: {row['effect']:+.3g}" for row in rows[:3])
     what = "head" if reply.options.what == "heads" else "sublayer"
+    if len(rows) == 1 < len(everything):
+        [row] = rows
+        place = f"number {everything.index(row) + 1} by size of {len(everything)} {what}s"
+        said = f"Without {name(row)}, the outcome {reply.options.outcome} changes by {row['effect']:+.3g}"
+        return rows, f"{said}: {place}. The largest is {name(everything[0])}: {everything[0]['effect']:+.3g}."
     return rows, f"Largest changes of the outcome {reply.options.outcome} with one {what} switched off: {largest}."
 
 
@@ -199,13 +252,17 @@ def _ranked(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
 
 
 def _alike(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
-    words = _strongest([row for row in reply.rows if row["what"] == "word"], "value")
-    pairs = _strongest([row for row in reply.rows if row["what"] == "pair"], "value")
+    words, pairs = _of_kind(reply, "word"), _of_kind(reply, "pair")
     largest = ", ".join(f"{row['name']}: {row['value']:+.3g}" for row in pairs[:3])
     parts = f" Largest of the {len(pairs)} pairs of words that add up to it: {largest}." if pairs else ""
     lost = ", ".join(f"“{row['name']}”: {row['value']:+.3g}" for row in words[:3])
     without = f" What it loses without a word: {lost}." if words else ""
-    return pairs or words, f"{reply.result.name}.{parts}{without}"
+    return words, f"{reply.result.name}.{without}{parts}"
+
+
+def _of_kind(reply: Reply, what: str) -> list[Mapping[str, Any]]:
+    """The rows of words, or of pairs."""
+    return _strongest([row for row in reply.rows if row["what"] == what], "value")
 
 
 def _pair_options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,7 +285,11 @@ def _effect_lines(given: Mapping[str, Any]) -> str:
     outcome = effects.outcome_of(given.get("outcome", "sentence"))
     said = repr(outcome) if isinstance(outcome, str) else f"encoder.causal.{outcome!r}"
     function = "leave_out_each_sublayer" if given.get("what") == "sublayers" else "ablate_each_head"
-    return f"effects = encoder.causal.{function}(model, trace, {said})"
+    lines = f"effects = encoder.causal.{function}(model, trace, {said})"
+    if given.get("layer") is None or function != "ablate_each_head":
+        return lines
+    head = "" if given.get("head") is None else f", {given['head']}"
+    return f"{lines}\neffect = effects[{given['layer']}{head}]"
 
 
 def _search_lines(given: Mapping[str, Any]) -> str:
@@ -247,6 +308,11 @@ def _comparing_lines(specs: Sequence[ModelSpec], texts: Sequence[str]) -> str:
 
 
 HEADS = {"layer": "from 0", "head": "from 0"}
+#: Arguments for one head of all.
+ONE_HEAD = {
+    "layer": {"type": "integer", "minimum": 0, "description": "one layer, from 0 (default: all)"},
+    "head": {"type": "integer", "minimum": 0, "description": "one head of this layer, from 0 (default: all)"},
+}
 TOOLS: dict[str, Tool] = {
     tool.name: tool
     for tool in (
@@ -283,7 +349,7 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "what_changes_without_a_part",
             "What does a head, or an attention or feed-forward sublayer, change? Each is switched off by itself; the "
-            "effect is the change of an outcome.",
+            "effect is the change of an outcome. layer and head: of one head, and its place among all.",
             "ablate",
             effects.ablated,
             {"text": "text", "what": "what", "outcome": "outcome", "pair": "pair", "norm": "norm"},
@@ -293,6 +359,7 @@ TOOLS: dict[str, Tool] = {
             "Other parts can take over what a part did, so a small effect does not mean that it does nothing.",
             page="interventions",
             lines=_effect_lines,
+            chooses=ONE_HEAD,
         ),
         Tool(
             "norms_and_residual_stream",
@@ -332,11 +399,13 @@ TOOLS: dict[str, Tool] = {
             {"cosine": "-1 to 1", "rank": "from 1"},
             "How large a cosine is for unrelated texts differs from model to model.",
             page="texts",
+            values=lambda given: {"query": given["query"][0]},
             lines=_search_lines,
         ),
         Tool(
             "why_two_texts_are_alike",
-            "Why are two texts alike? The score, pairs of words that add up to it, and what it loses without a word.",
+            "Why are two texts alike? The score, and what it loses without each word; with detail also the pairs of "
+            "words that add up to it.",
             "why",
             texts.why,
             {"texts": "text", "norm": "norm", "each_word": "each-word"},
@@ -351,6 +420,7 @@ TOOLS: dict[str, Tool] = {
             lines=_pair_lines,
             made=_pair_options,
             n_texts=2,
+            more=lambda reply: _of_kind(reply, "pair"),
         ),
     )
 }
@@ -422,11 +492,11 @@ class Comparison:
         answer = Answer(
             f"{said}.",
             rows,
-            {"first": "cosine by the first model", "second": "cosine by the second model"},
-            "Models use different ranges of cosines: compare the order of pairs, not single numbers.",
-            {"first": names[0], "second": names[1]},
-            Link("similarity", Run(specs[0], Text(given["texts"][a])), {"similar_to": given["texts"][b]}).address,
-            _comparing_lines(specs, given["texts"]),
+            units={"first": "cosine by the first model", "second": "cosine by the second model"},
+            limit="Models use different ranges of cosines: compare the order of pairs, not single numbers.",
+            assumptions={"first": names[0], "second": names[1]},
+            link=Link("texts", Run(specs[0], Text(given["texts"][a])), {"similar_to": given["texts"][b]}).address,
+            python=_comparing_lines(specs, given["texts"]),
             command=" && ".join(reply.line for reply in replies),
         )
         return answer, cosines[1] - cosines[0]
@@ -445,7 +515,8 @@ class Picture:
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema: `of`, and the arguments of all questions, which `run` checks by their own."""
-        own = {name: one for tool in DRAWN.values() for name, one in tool.schema["properties"].items()}
+        schemas = [tool.schema["properties"] for tool in DRAWN.values()]
+        own = {name: {"description": one["description"]} for each in schemas for name, one in each.items()}
         of = {"enum": list(DRAWN), "description": "the question that the picture answers"}
         return {
             "type": "object",

@@ -1,9 +1,8 @@
 // A page in a frame of another page: what the host sets, and what it hears. docs/embedding.md describes the messages.
-import { OF_B } from "./view_address.js";
+import { MOST_LETTERS, OF_B } from "./view_address.js";
 
 const FRAME_NAMES = ["embed", "theme", "show"]; // of the address, besides those of the view
 const SETTABLE = ["text", "similar_to", "model", "layer", "head", "i", "j", "view", "norm", ...OF_B];
-const MOST_LETTERS = 4000;
 const BESIDE = 56; // pixels around a picture in a frame
 
 const given = new URLSearchParams(location.search);
@@ -29,12 +28,12 @@ export function tellHost(kind, values = {}) {
 }
 
 // Hears what the host sets. onSet: gets a value for each name; an Error is told to the host as a sentence.
-export function listenToHost(models, onSet) {
+export function listenToHost(onSet) {
   if (!isEmbedded || parent === window) return;
   addEventListener("message", ({ source, data }) => {
     if (source !== parent || data?.encoderscope !== "set") return;
     try {
-      onSet(checkedSetting(data, models));
+      onSet(checkedSetting(data));
     } catch (error) {
       tellHost("error", { message: /** @type {Error} */ (error).message });
     }
@@ -42,15 +41,12 @@ export function listenToHost(models, onSet) {
 }
 
 // The values of a message as texts, as in an address. Raises an Error with a sentence.
-function checkedSetting({ encoderscope: _, ...values }, models) {
+function checkedSetting({ encoderscope: _, ...values }) {
   const unknown = Object.keys(values).find((name) => !SETTABLE.includes(name));
   if (unknown !== undefined) throw new Error(`“${unknown}” cannot be set: choose ${SETTABLE.join(", ")}.`);
   const texts = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value ?? "")]));
   if ([texts.text, texts.similar_to, texts.text_b].some((text) => text?.length > MOST_LETTERS)) {
     throw new Error(`A text has ${MOST_LETTERS} letters at most.`);
-  }
-  if ("model" in texts && !(texts.model in models)) {
-    throw new Error(`This page has no model “${texts.model}”: choose ${Object.keys(models).join(", ")}.`);
   }
   return texts;
 }

@@ -4,6 +4,7 @@ import { cutTo, lettersOf, named, shownLabel, shownName, withoutMarkup } from ".
 const LONGEST_TITLE = 34;
 const HORIZONTAL_UP_TO = 28; // letters of all labels of a horizontal axis
 const LABELLED_UP_TO = 40; // tokens; of more, Plotly chooses those with a label
+const TIGHT_LETTERS = 11; // pixels of a framed label that must not cover the next one
 const CASING = "#ffffff"; // of a frame that is not thin
 
 // The largest absolute value, which has the full colour.
@@ -13,10 +14,11 @@ export const farthest = (rows) =>
 // rows: values of each row; labels and names: of the rows, and of the columns unless `components` counts them.
 /**
  * @typedef {{ rows: number[][], labels: string[], names?: string[], components?: number, query?: number | null,
- *   key?: number | null, limit?: number, gaps?: number[], words?: Record<string, string>, both?: number[][][] }} Given
+ *   key?: number | null, limit?: number, isTight?: boolean, gaps?: number[], words?: Record<string, string>, both?: number[][][] }} Given
  */
 
-// A figure with numbers. query, key: the framed row and column; limit: the value of the full colour at both ends; gaps: rows
+// A figure with numbers. query, key: the framed row and column; limit: the value of the full colour at both ends; isTight:
+// rows are lower than a framed label; gaps: rows
 // and columns without a token; words: in the place of {name}; both: two numbers for each hover label.
 /** @param {any} figures @param {string} kind @param {Given} given */
 export function filled(figures, kind, given) {
@@ -43,7 +45,14 @@ export function filled(figures, kind, given) {
       xaxis,
       yaxis: { ...down, range: [last, first] },
       shapes: [...bandsOf(figures.gap, gaps), ...frames],
-      annotations: labelled(layout.annotations, { query, key, labels, isUpright: xaxis.tickangle !== 0 }),
+      annotations: labelled(layout.annotations, {
+        query,
+        key,
+        labels,
+        names,
+        isTight: given.isTight,
+        isUpright: xaxis.tickangle !== 0,
+      }),
       uirevision: `${rows.length}x${size}`,
     },
   }, words);
@@ -81,14 +90,16 @@ const thinned = (shapes, isThin) =>
     : shapes;
 
 // The labels of the selected row and column; a title stays.
-const labelled = (annotations, { query, key, labels, isUpright }) =>
+const labelled = (annotations, { query, key, labels, names, isTight, isUpright }) =>
   annotations.flatMap((one) => {
     const place = one.yref === "y" ? query : one.xref === "x" ? key : undefined;
     if (place === undefined) return [one];
     if (place === null) return [];
-    const text = shownLabel(labels[place]);
+    const isNamed = labels.length > LABELLED_UP_TO; // as on the axis, whose label is below this one
+    const text = isNamed ? shownName(labels[place], names[place]) : shownLabel(labels[place]);
+    const fit = isTight ? { borderpad: 0, font: { ...one.font, size: TIGHT_LETTERS } } : {};
     return [
-      one.yref === "y" ? { ...one, y: place, text } : {
+      one.yref === "y" ? { ...one, ...fit, y: place, text } : {
         ...one,
         x: place,
         text,

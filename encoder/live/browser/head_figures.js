@@ -6,7 +6,7 @@ import { partsOf } from "./parts.js";
 import { headOf } from "./pictures.js";
 
 const MAP_HEIGHT = 560;
-const [ROW_PIXELS, FRAME_PIXELS, MOST_PIXELS] = [22, 130, 520];
+const [ROW_PIXELS, FRAME_PIXELS, MOST_PIXELS] = [22, 130, 760];
 const CAPTION_PIXELS = 30;
 const ROLES = {
   q: "A query is compared with every key.",
@@ -50,10 +50,11 @@ export function vectorsPicture(model, trace, tokens, place, figures) {
   const labels = tokens.map(({ label }) => label);
   const { query, key } = selectedPair(trace, place);
   const height = Math.min(MOST_PIXELS, FRAME_PIXELS + ROW_PIXELS * trace.nTokens);
+  const isTight = height === MOST_PIXELS;
   const drawn = ["q", "k", "v"].map((kind) => {
     const rows = rowsOf(headOf(trace.layers[layer][kind], trace, encoder, head), encoder.config.d_head);
     const framed = kind === "q" ? query : key;
-    const given = { rows, labels, components: encoder.config.d_head, query: framed, limit: farthest(rows) };
+    const given = { rows, labels, components: encoder.config.d_head, query: framed, limit: farthest(rows), isTight };
     return {
       figure: filled(figures, kind, given),
       name: `${kind} in L${layer} H${head}`,

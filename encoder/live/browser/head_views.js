@@ -1,15 +1,26 @@
 // The views of a head: each gives its picture, and what is said below it.
+import { inWords } from "../../drawing/drawing.js";
 import { comparedPicture } from "./compared_picture.js";
 import { mapPicture, vectorsPicture } from "./head_figures.js";
+import { named } from "./labels.js";
 import { linesPicture, textPicture } from "./pictures.js";
 import { editsOf, model, pass } from "./running.js";
 
 // {picture, said, terms, other, cutTo}: terms: of a sum, as bars; other: the layer and head of side B; cutTo: the tokens
 // of side B where its text has more.
 export const OF_HEAD = {
-  map: ({ trace, labels, place, site }) => ({ picture: mapPicture(trace, labels, place, site.figures) }),
-  lines: ({ trace, labels, place }) => ({ picture: linesPicture(trace, labels, place) }),
-  text: ({ trace, labels, place }) => ({ picture: textPicture(trace, labels, place) }),
+  map: ({ trace, labels, place, site }) => ({
+    picture: mapPicture(trace, labels, place, site.figures),
+    said: ofPair(trace, labels, place),
+  }),
+  lines: ({ trace, labels, place }) => ({
+    picture: linesPicture(trace, labels, place),
+    said: ofPair(trace, labels, place),
+  }),
+  text: ({ trace, labels, place }) => ({
+    picture: textPicture(trace, labels, place),
+    said: ofPair(trace, labels, place),
+  }),
   vectors: ({ used, trace, tokens, place, site }) => vectorsPicture(used, trace, tokens, place, site.figures),
   beside: async (view) => {
     const { side, cutTo } = await otherSide(view);
@@ -23,6 +34,14 @@ export const OF_HEAD = {
     };
   },
 };
+
+// The weight of the selected pair, as a sentence.
+function ofPair({ layers, nTokens }, labels, { layer, head, query, key }) {
+  if (query === null || key === null) return [];
+  const names = named(labels);
+  const weight = inWords(layers[layer].pattern[head][query * nTokens + key]);
+  return [`“${names[query]}” attends to “${names[key]}” with a weight of ${weight} in L${layer} H${head}.`];
+}
 
 // A head as `comparedPicture` draws it.
 function sideOf({ used, trace, labels, place: { layer, head }, state: { compare: what } }, text) {

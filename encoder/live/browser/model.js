@@ -26,7 +26,8 @@ export class Model {
     const isCut = all.length > most;
     const tokens = isCut ? this.tokenizer.tokens(text, most) : all;
     const ids = tokens.map(({ id }) => id);
-    await this.words.need(ids);
+    const lost = await this.words.need(ids);
+    if (lost.length) throw new Error(lackOf(tokens.filter(({ id }) => lost.includes(id)).map(({ label }) => label)));
     const special = tokens.flatMap((token, at) => token.special ? [at] : []);
     return { tokens, isCut, trace: { ...this.encoder.trace(ids, edits), special } };
   }
@@ -49,33 +50,70 @@ class WordVectors {
     this.read = read;
     /** @type {Promise<void>[]} */
     this.coming = [];
+    /** @type {boolean[]} */
+    this.isHere = []; // of each block
+    this.count = Math.ceil(shape[0] / block);
     this.tensor = { data: new Float32Array(shape[0] * shape[1]), shape };
   }
 
-  // The rows of these tokens; without tokens, every row.
-  /** @param {number[]} [ids] */
+  // Loads the rows of these tokens. Gives those that need a network which is not there.
+  /** @param {number[]} ids */
   async need(ids) {
-    const { shape: [rows] } = this.tensor;
-    const starts = ids ?? Array.from({ length: Math.ceil(rows / this.block) }, (_, at) => at * this.block);
-    await Promise.all(starts.map((id) => this.fill(Math.floor(id / this.block))));
+    const loaded = await Promise.all(ids.map((id) => this.fill(Math.floor(id / this.block)).catch(ifLost)));
+    return ids.filter((_, at) => loaded[at] === LOST);
   }
 
-  fill(at) {
-    this.coming[at] ??= this.read(at).then((buffer) => {
+  // Loads every row.
+  async needAll() {
+    const blocks = Array.from({ length: this.count }, (_, at) => this.fill(at).catch(ifLost));
+    if ((await Promise.all(blocks)).includes(LOST)) {
+      throw new Error(
+        "Any word may be the answer, and not all vectors are on this device: a visit with network loads them.",
+      );
+    }
+  }
+
+  fill(at, priority = "auto") {
+    this.coming[at] ??= this.read(at, priority).then((buffer) => {
       const { data, shape: [, width] } = this.tensor;
       data.set(readWeights(buffer).tensors.rows.data, at * this.block * width);
+      this.isHere[at] = true;
     }).catch((error) => {
       delete this.coming[at]; // the next request tries again
       throw error;
     });
     return this.coming[at];
   }
+
+  // How much of the table is here, from 0 to 1.
+  share() {
+    return this.isHere.filter(Boolean).length / this.count;
+  }
 }
 
+const LOST = Symbol("no network");
+
+function ifLost(error) {
+  if (error instanceof NoNetwork) return LOST;
+  throw error;
+}
+
+function lackOf(labels) {
+  const names = [...new Set(labels)].map((label) => `“${label}”`).join(", ");
+  return names.includes(",")
+    ? `The vectors of ${names} are not on this device: a visit with network loads them.`
+    : `The vector of ${names} is not on this device: a visit with network loads it.`;
+}
+
+class NoNetwork extends Error {}
+
 // The bytes of a file, with news of how much of it has come. Raises an Error with a sentence.
-/** @param {string} address @param {(share: number) => void} onProgress */
-export async function fetched(address, onProgress = () => {}) {
-  const response = await fetch(address).catch(() => null);
+/** @param {string} address @param {(share: number) => void} onProgress @param {RequestPriority} priority */
+export async function fetched(address, onProgress = () => {}, priority = "auto") {
+  const response = await fetch(address, { priority }).catch(() => null);
+  if (!response && address.startsWith("http")) {
+    throw new NoNetwork("This model is not on this device: a visit with network loads it.");
+  }
   if (!response?.ok) throw new Error("The model’s weights could not be loaded. Reload the page, or serve the folder.");
   const total = Number(response.headers.get("content-length"));
   let come = 0;

@@ -5,14 +5,15 @@ import { Threads } from "./engine/threads.js";
 import { fetched, Model } from "./model.js";
 
 const models = new Map(); // name -> promise of a Model
+const open = new Map(); // name -> Model
 const passes = new Map(); // what was computed last: of a text and its edits
 const MOST_PASSES = 2; // with and without the changes, or both sides of a comparison
 
-const WHOLE_TABLE = 2 ** 21; // numbers; a larger table of word vectors comes in the blocks that texts need
+const BLOCKS_A_REPORT = 8;
 const loaded = []; // addresses of files, until the page hears of them
 
-async function file(address, onProgress) {
-  const buffer = await fetched(address, onProgress);
+async function file(address, onProgress, priority) {
+  const buffer = await fetched(address, onProgress, priority);
   loaded.push(address);
   return buffer;
 }
@@ -24,9 +25,9 @@ export function model(name, site) {
   withHelpers ??= Threads.start().then((threads) => threads && new Products(threads));
   if (!models.has(name)) {
     const address = site.models[name].file;
-    const block = (at) => file(address.replace(/\.bin$/, `/${at}.bin`));
+    const block = (at, priority) => file(address.replace(/\.bin$/, `/${at}.bin`), undefined, priority);
     const loading = file(address, (share) => postMessage({ progress: { name, share } })).then((buffer) =>
-      opened(new Model(buffer, block))
+      opened(name, new Model(buffer, block))
     );
     loading.catch(() => models.delete(name)); // the next request tries again
     models.set(name, loading);
@@ -35,10 +36,11 @@ export function model(name, site) {
 }
 
 // A model on the threads that compute it fastest.
-async function opened(one) {
+async function opened(name, one) {
   const { encoder } = one;
   const helped = await withHelpers;
   if (helped) encoder.products = fastest([encoder.products, helped], encoder.config);
+  open.set(name, one);
   return one;
 }
 
@@ -62,14 +64,38 @@ export async function pass(used, { model: name, text, pixels }, edits) {
   return passes.get(key);
 }
 
-// Loads what remains of the models while the reader looks, so that any later sentence needs no network. What does not come
-// now, the next text that needs it asks for again.
-export async function loadRest() {
-  for (const { words } of await Promise.all(models.values())) {
-    if (!words || words.tensor.data.length > WHOLE_TABLE) continue;
-    for (let row = 0; row < words.tensor.shape[0]; row += words.block) await words.need([row]).catch(() => {});
+/** @type {Promise<void> | null} */
+let resting = null;
+
+// Loads what remains of the models while the reader looks, one block after another, so that any later sentence needs no
+// network; not where the reader's browser saves data. What does not come now, the next text that needs it asks for again.
+// report({loaded, shares}): the addresses of files that came since the last report, and what has come of each model.
+/** @param {(report: object) => void} report */
+export function loadRest(report) {
+  resting ??= rest(report).catch(() => {}).finally(() => {
+    resting = null;
+    report(reported());
+  });
+  report(reported());
+}
+
+const saves = () => /** @type {any} */ (navigator).connection?.saveData === true;
+
+async function rest(report) {
+  if (saves()) return;
+  for (const loading of models.values()) {
+    const { words } = await loading;
+    for (let at = 0; at < (words?.count ?? 0); at++) {
+      if (words.isHere[at]) continue;
+      await words.fill(at, "low");
+      if (at % BLOCKS_A_REPORT === 0) report(reported());
+    }
   }
 }
 
-// The addresses of the files that came since the last call.
-export const newFiles = () => loaded.splice(0);
+const reported = () => ({
+  loaded: loaded.splice(0),
+  shares: Object.fromEntries(
+    [...open].map(([name, { words }]) => [name, { share: words?.share() ?? 1, saves: saves() }]),
+  ),
+});

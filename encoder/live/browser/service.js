@@ -21,7 +21,10 @@ worker.addEventListener("fetch", (event) => {
 });
 
 // What a first visit loaded before this worker had the page: the browser still has these files.
-worker.addEventListener("message", (event) => event.waitUntil(Promise.all(event.data.map(keep))));
+// The page hears when they are kept.
+worker.addEventListener("message", (event) => {
+  event.waitUntil(Promise.all(event.data.map(keep)).then(() => event.ports[0]?.postMessage(true)));
+});
 
 async function keep(file) {
   const cache = await caches.open(NAME);

@@ -6,11 +6,23 @@ import { DrawView } from "../../drawing/draw_view.js";
 import { VIEWS } from "../../drawing/views.js";
 import { choicesOf } from "./choices.js";
 import { digitOf, digitOfBitmap } from "./digit.js";
+import { changesIn } from "./edits.js";
 import { arrangeFrame, frameLine, framing, listenToHost, tellHost } from "./embedding.js";
+import { Fields } from "./fields.js";
 import { FiguresView } from "./figures_view.js";
 import { startHelpers } from "./helpers.js";
+import { Offline } from "./offline.js";
 import { pack } from "./pack.js";
-import { readAddress, wholeNumber, written } from "./view_address.js";
+import {
+  bounded,
+  lackOfLink,
+  limitOf,
+  MOST_LETTERS,
+  readAddress,
+  refusalOf,
+  unknownIn,
+  written,
+} from "./view_address.js";
 
 const site = JSON.parse(document.getElementById("site").textContent);
 const { page } = document.body.dataset;
@@ -22,11 +34,26 @@ const DRAWINGS = { ...VIEWS, figures: FiguresView };
 
 // ---- The state ----
 
-const stateOf = (query = new URLSearchParams(location.search)) => readAddress(query, site, page);
+const CUT = `A text has up to ${MOST_LETTERS.toLocaleString("en")} letters here: the rest is left out.`;
+
+/** @type {string[]} */
+let told = []; // sentences about the state, after those of its picture
+let shown = null; // the state whose picture is on the page
+let count = 0; // tokens of it
+let isOfLink = true; // nothing was changed since a link was read
+
+// The state of an address; the page says what it has not.
+function stateOf(query = new URLSearchParams(location.search)) {
+  const [read, limits] = bounded(readAddress(query, site, page), site.models);
+  told = [...unknownIn(query, site, page).map(lackOfLink), ...limits.map(limitOf)];
+  if ((query.get("text")?.length ?? 0) > MOST_LETTERS) told.push(CUT);
+  isOfLink = true;
+  return read;
+}
 
 let state = stateOf();
 
-const address = () => written(state);
+const address = () => written(state, page);
 
 // The same for a page in a frame, which stays one.
 const ownAddress = () => `?${new URLSearchParams([...new URLSearchParams(address()), ...framing()])}`;
@@ -34,7 +61,7 @@ const ownAddress = () => `?${new URLSearchParams([...new URLSearchParams(address
 // Links to other pages and to the app open the same view there.
 function nameView() {
   for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("nav a"))) {
-    link.search = address();
+    link.search = written(state, link.pathname.split("/").at(-2));
   }
   const app = /** @type {HTMLAnchorElement} */ (document.getElementById("app"));
   const there = site.models[state.model].app; // what the app calls the model; null where only its publisher has it
@@ -65,8 +92,11 @@ function nameFrame() {
   /** @type {HTMLTextAreaElement} */ (document.getElementById("share-frame")).value = line;
 }
 
-function change(values, { isNew = false } = {}) {
-  state = { ...state, ...values };
+function change(values, { isNew = false, said = [] } = {}) {
+  const [next, limits] = bounded({ ...state, ...values }, site.models);
+  state = next;
+  told = [...said, ...limits.map(limitOf)];
+  isOfLink = false;
   history[isNew ? "pushState" : "replaceState"](null, "", ownAddress());
   nameView();
   ask();
@@ -74,7 +104,8 @@ function change(values, { isNew = false } = {}) {
 
 addEventListener("popstate", () => {
   state = stateOf();
-  fill();
+  nameView();
+  fill({ all: true });
   ask();
 });
 
@@ -120,7 +151,7 @@ function imageOf({ image }) {
 
 function answered({ data }) {
   const { id, progress, loaded, helpers } = data;
-  if (loaded) return void keep(loaded);
+  if (loaded) return offline.keep(data);
   if (helpers) return startHelpers(helpers, site.helper);
   const status = document.getElementById("status");
   if (progress) {
@@ -145,9 +176,16 @@ function failed(event) {
   answered({ data: { id: asked, error: "The engine of this page did not start. Reload the page." } });
 }
 
-function show({ error, blocks, words, classes, said, terms, other, pair, note, drawn }) {
-  document.getElementById("status").textContent = error ?? note;
-  if (error) return tellHost("error", { message: error });
+function show({ error, blocks, words, classes, said, terms, other, pair, note, drawn, lacksPart }) {
+  document.body.toggleAttribute("data-stale", Boolean(error));
+  if (error) {
+    report([error, ofOther()]);
+    return tellHost("error", { message: error });
+  }
+  shown = state;
+  count = drawn.tokens?.length ?? 0;
+  settle(drawn, lacksPart);
+  report([note, CHANGED_PAGES.includes(page) ? changesIn(state) : "", ...told]);
   for (const { place, kind, height, block } of blocks) draw(place, kind, height, block);
   document.getElementById("said").replaceChildren(
     ...(said ?? []).map((sentence) => make("p", { class: "site-line" }, sentence)),
@@ -163,15 +201,40 @@ function show({ error, blocks, words, classes, said, terms, other, pair, note, d
   tellHost("drawn", { ...placeInWords(), ...drawn });
 }
 
+const CHANGED_PAGES = ["heads", "predict", "similarity"]; // with the changes, and without their switches
+const report = (sentences) => document.getElementById("status").textContent = sentences.filter(Boolean).join(" ");
+
+// After an error: whose picture the page still has.
+const ofOther = () =>
+  shown && (shown.text !== state.text || shown.similar_to !== state.similar_to)
+    ? `What is below is still of “${shown.text}”.`
+    : "";
+
+// Takes back what the text or the model does not have: selected tokens, and the open part.
+function settle(drawn, lacksPart) {
+  const lost = ["i", "j"].filter((name) => name in drawn && drawn[name] === null && state[name] !== null);
+  const said = lost.map((name) => `This text has tokens 0 to ${count - 1}: token ${state[name]} is not selected.`);
+  if (lost.length) state = { ...state, ...Object.fromEntries(lost.map((name) => [name, null])) };
+  for (const message of said) tellHost("error", { message });
+  if (lacksPart && isOfLink) {
+    said.push(lackOfLink({ name: "step", value: lacksPart }));
+    state = { ...state, part: "" };
+  }
+  if (!said.length) return;
+  told = [...told, ...said];
+  history.replaceState(null, "", ownAddress());
+  nameView();
+}
+
 // What a host hears of the view, under the names of the address.
-const placeInWords = () =>
-  Object.fromEntries(["model", "text", "layer", "head", "i", "j"].map((name) => [name, state[name]]));
+const IN_WORDS = ["model", "text", "layer", "head", "i", "j", "view", "norm", "compare"];
+const placeInWords = () => Object.fromEntries(IN_WORDS.map((name) => [name, state[name]]));
 
 function draw(name, kind, height, block) {
   const place = document.getElementById(name);
   if (places[name]?.kind !== kind) {
     places[name]?.view.destroy();
-    place.style.minHeight = kind === "figure" ? `${height}px` : ""; // a figure comes later
+    place.style.minHeight = kind === "figure" ? `${Math.min(height, place.clientWidth)}px` : ""; // a figure comes later
     places[name] = { kind, view: new DRAWINGS[kind](place) };
   }
   const setStateValue = (event, values) => heard(event, values.at(-1));
@@ -200,18 +263,29 @@ function termsOf({ title, rows, place: { i, j } }) {
   const section = bars(title, rows.map(([name, value]) => [name, value]), most);
   const link = make(
     "a",
-    { class: "site-way", href: `../${written({ ...state, i, j, part: "scores" })}` },
+    { class: "site-way", href: `../${written({ ...state, i, j, part: "scores" }, "model")}` },
     "How this score is made",
   );
   section.append(link);
   return section;
 }
 
-function pairAnswers({ cosine, sides }) {
+function pairAnswers({ cosine, sides, empty }) {
   const most = Math.max(...sides.flatMap(({ words }) => words.map(([, effect]) => Math.abs(effect))), 1e-9);
   const shown = sides.flatMap(({ words }, at) => words.length ? [bars(`Sentence ${"AB"[at]}`, words, most)] : []);
-  const meaning = shown.length ? ". The number of a word: this cosine minus the cosine without the word." : "";
-  return [make("p", { class: "site-line" }, "Cosine: ", make("b", {}, threeDigits(cosine)), meaning), ...shown];
+  const line = (...parts) => make("p", { class: "site-line" }, ...parts);
+  const meaning = "The number of a word: what this cosine loses when the model can neither attend to the word nor " +
+    "pool it; the others keep their places.";
+  const names = empty.map((side) => "AB"[side]);
+  const isEmpty = names.length > 1
+    ? "Both sentences are empty: their vectors are"
+    : `Sentence ${names} is empty: its vector is`;
+  return [
+    line("Cosine: ", make("b", {}, threeDigits(cosine))),
+    ...(shown.length ? [line(meaning)] : []),
+    ...(names.length ? [line(`${isEmpty} of special tokens only.`)] : []),
+    ...shown,
+  ];
 }
 
 // ---- What a reader does in a picture ----
@@ -220,6 +294,8 @@ function heard(name, event) {
   if (name === "switch") return turn(event);
   if (name === "pan") return change({ first: event.first });
   const values = choicesOf(name, event, state);
+  // A picture of another text has other tokens.
+  if (shown?.text !== state.text) { for (const one of Object.keys(NO_TOKENS)) delete values[one]; }
   if (Object.keys(values).length) choose(values);
 }
 
@@ -240,33 +316,22 @@ function turn({ name, on }) {
 
 // ---- The controls ----
 
-/** @type {NodeListOf<HTMLInputElement>} */
-const controls = document.querySelectorAll("[data-name]");
 const NO_TOKENS = { i: null, j: null, i_b: null, j_b: null, first: null };
 
-function fill() {
-  for (const control of controls) control.value = state[control.dataset.name] ?? "";
+const fields = new Fields((values, { isNew, isCut }) => {
+  const isText = Object.keys(values).some((name) => name.startsWith("text") && values[name] !== state[name]);
+  change({ ...values, ...(isText ? NO_TOKENS : {}) }, { isNew, said: isCut ? [CUT] : [] });
+  fill();
+});
+
+function fill({ all = false } = {}) {
+  fields.fill(state, { all });
   for (const one of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-only]"))) {
     const [name, ...values] = one.dataset.only.split(" ");
     one.hidden = !values.includes(state[name]);
   }
 }
 
-for (const control of controls) {
-  control.addEventListener("change", () => {
-    const { name } = control.dataset;
-    const value = control.type === "number" ? wholeNumber(control.value) : control.value;
-    change({ [name]: value, ...(name.startsWith("text") ? NO_TOKENS : {}) }, { isNew: true });
-    fill();
-  });
-}
-for (const field of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("textarea[data-name]"))) {
-  field.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey) return;
-    event.preventDefault();
-    field.dispatchEvent(new Event("change"));
-  });
-}
 for (const example of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-example]"))) {
   example.addEventListener("click", () => {
     change({ text: example.dataset.example, ...NO_TOKENS }, { isNew: true });
@@ -310,17 +375,21 @@ function start() {
   if (keepsFiles) navigator.serviceWorker.register(site.service).catch(() => {}); // a browser may forbid it in a frame
 }
 
-// A model's files are kept for a visit without network.
-async function keep(files) {
-  if (keepsFiles) (await navigator.serviceWorker.ready).active.postMessage(files);
-}
+const offline = new Offline(keepsFiles, site.models, () => state.model);
 
 // A host's values are read as those of an address; another text selects no token unless the host does.
-listenToHost(site.models, (values) => {
+listenToHost((values) => {
   const before = new URLSearchParams(address());
   if ("text" in values) { for (const name of Object.keys(NO_TOKENS)) before.delete(name); }
   for (const [name, value] of Object.entries(values)) before.set(name, value);
-  const read = stateOf(before);
+  const [unknown] = unknownIn(before, site, page);
+  if (unknown) throw new Error(refusalOf(unknown));
+  const read = readAddress(before, site, page);
+  const [limit] = bounded(read, site.models)[1];
+  if (limit) throw new Error(refusalOf(limit));
+  const isKnown = shown && ["text", "model"].every((name) => read[name] === shown[name]);
+  const token = isKnown && ["i", "j"].find((name) => name in values && read[name] >= count);
+  if (token) throw new Error(refusalOf({ name: token, value: values[token], most: count - 1 }));
   const names = [...Object.keys(values), ...("text" in values ? Object.keys(NO_TOKENS) : [])];
   change(Object.fromEntries(names.map((name) => [name, read[name]])));
   fill();

@@ -6,7 +6,7 @@ import { OF_HEAD } from "./head_views.js";
 import { pack } from "./pack.js";
 import { partsOf } from "./parts.js";
 import { gridPicture, modelPicture } from "./pictures.js";
-import { editsOf, loadRest, model, newFiles, pass } from "./running.js";
+import { editsOf, loadRest, model, pass } from "./running.js";
 
 const MOST_WORDS = 8;
 
@@ -39,13 +39,14 @@ async function pictures({ page, state, site }) {
     terms: head?.terms ?? null,
     other: head?.other ?? null,
     drawn: drawnOf(used, trace, labels, place),
+    lacksPart: made.model?.lacks ?? "",
     note: uses ? `This page uses ${uses} tokens of a text, which has more.` : "",
   };
 }
 
 // The similarity of two texts and what each word does to it; this page has no picture.
 async function pairOf(used, state) {
-  const pair = await similarity(used, [state.text, state.similar_to], {});
+  const pair = await similarity(used, [state.text, state.similar_to], editsOf(state));
   const long = pair.sides.some(({ isLong }) => isLong)
     ? "Words are left out one by one in texts of up to 64 words."
     : "";
@@ -54,10 +55,21 @@ async function pairOf(used, state) {
   return { made: {}, words: [], classes: [], pair, drawn, note: [long, cut].filter(Boolean).join(" ") };
 }
 
-// What the host of a frame hears: the tokens, the model's size, and the weight of the selected pair.
+// What the host of a frame hears: the tokens, the model's size, the weight of the selected pair, and the key that the
+// selected query attends to most.
 function drawnOf({ encoder: { config } }, { layers, nTokens }, tokens, { layer, head, query, key }) {
-  const weight = query === null || key === null ? null : layers[layer].pattern[head][query * nTokens + key];
-  return { tokens, layers: config.n_layers, heads: config.n_heads, layer, head, i: query, j: key, weight };
+  const weights = query === null ? null : layers[layer].pattern[head].subarray(query * nTokens, (query + 1) * nTokens);
+  return {
+    tokens,
+    layers: config.n_layers,
+    heads: config.n_heads,
+    layer,
+    head,
+    i: query,
+    j: key,
+    weight: weights && key !== null ? weights[key] : null,
+    strongest: weights && largest(weights, 1)[0],
+  };
 }
 
 const namedClasses = (used, trace) => {
@@ -83,7 +95,7 @@ async function wholePicture(used, trace, tokens, place, state, found, run) {
     options: [],
   });
   Object.assign(picture.arrays, arrays);
-  return picture;
+  return Object.hasOwn(parts, state.part) ? picture : { ...picture, lacks: state.part };
 }
 
 const isChanged = ({ norm, causal, positions, off }) => norm || causal || positions === false || off.length;
@@ -128,7 +140,7 @@ async function curvesOf(name, state, site) {
 
 async function hiddenWords(used, trace, tokens) {
   const hidden = tokens.flatMap(({ label }, at) => label === used.about.tokenizer.mask ? [at] : []);
-  if (hidden.length) await used.words.need(); // any word may be the answer
+  if (hidden.length) await used.words.needAll(); // any word may be the answer
   return hidden.map((at) => {
     const shares = hiddenWord(used.encoder, used.about.mlm_head, trace, at);
     return { token: at, words: largest(shares, MOST_WORDS).map((id) => [used.tokenizer.names[id], shares[id]]) };
@@ -157,9 +169,7 @@ addEventListener("message", async ({ data: { id, ...request } }) => {
       block: pack(header, arrays),
     }));
     postMessage({ id, ...rest, blocks }, { transfer: blocks.map(({ block }) => block.buffer) });
-    await loadRest();
-    const loaded = newFiles();
-    if (loaded.length) postMessage({ loaded });
+    loadRest(postMessage);
   } catch (error) {
     postMessage({ id, error: /** @type {Error} */ (error).message });
   }

@@ -36,7 +36,8 @@ export function wordsOf(tokenizer, prompt, text, tokens) {
   return found;
 }
 
-// {cosine, sides: for each text its words with their effects: the cosine minus the cosine without the word}.
+// {cosine, sides, empty}: sides: for each text its words with their effects: the cosine minus that without the word; empty:
+// the texts without a token of their own.
 export async function similarity(model, texts, edits) {
   const { encoder, about } = model;
   const { prompts } = about;
@@ -55,12 +56,18 @@ export async function similarity(model, texts, edits) {
     const isLong = words.length > MOST_LEFT_OUT;
     sides.push({ isLong, words: isLong ? [] : words.map((word) => [word.label, whole - without(word)]) });
   }
-  return { cosine: whole, sides, isCut: read.some(({ isCut }) => isCut) };
+  const empty = read.flatMap(({ trace, tokens }, side) =>
+    tokens.length - trace.special.length <= promptSize(model, prompts[side]) ? [side] : []
+  );
+  return { cosine: whole, sides, empty, isCut: read.some(({ isCut }) => isCut) };
 }
 
+const promptSize = ({ tokenizer }, prompt) =>
+  prompt ? tokenizer.tokens(prompt, Infinity).filter(({ special }) => !special).length : 0;
+
 // The places of the prompt where the model does not pool it: special tokens before it count as its own.
-function promptTokens({ about, tokenizer }, prompt, tokens) {
-  if (about.pools_prompt || !prompt) return [];
-  const count = tokenizer.tokens(prompt, Infinity).filter(({ special }) => !special).length;
+function promptTokens(model, prompt, tokens) {
+  if (model.about.pools_prompt || !prompt) return [];
+  const count = promptSize(model, prompt);
   return Array.from({ length: tokens.findIndex(({ special }) => !special) + count }, (_, at) => at);
 }
