@@ -19,7 +19,7 @@ from pages.base.access import limits
 from pages.model import switches
 from pages.state import kept
 from pages.teaching.desk import desk, strip
-from pages.teaching.lessons import codes, library
+from pages.teaching.lessons import codes, library, progress
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import read_question
 from pages.teaching.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
@@ -130,6 +130,7 @@ def school(monkeypatch: pytest.MonkeyPatch) -> School:
     made = School(MemoryStore())
     monkeypatch.setattr(session, "current_store", lambda: made.store)
     monkeypatch.setattr(strip, "room_strip", made.strip)
+    monkeypatch.setattr(progress, "TURNED", 0.0)  # no test waits for a hand
     monkeypatch.setattr("pages.teaching.rooms.events.MISSED", Tries(60))
     return made
 
@@ -303,6 +304,43 @@ def test_a_lesson_goes_on_in_a_room_that_holds_no_more_questions(
         assert bool(said) == (asks and now.question is None), "what is left out is said"
     assert [step for step, _ in shown] == ["1", "2", "3", "4", "5", "6"], "each press turns the step"
     assert sum(asks for _, asks in shown) == 1, "the room held one"
+
+
+def test_back_shows_what_the_class_was_asked_with_its_answers_and_result(school: School) -> None:
+    teacher, code = school.teacher()
+    student = school.student(code)
+    teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin")
+    for number in (0, 1, 2, 3):
+        teacher.click(f"desk:next:{number}")
+    question = school.room(code).question
+    assert question
+    student.news().put("button_group", f"room:{question.id}:chosen", 8).click(f"room:{question.id}:give")
+    teacher.run().click("room:reveal").click("desk:next:4")
+    assert school.room(code).question != question
+    teacher.click("desk:back:5")
+    shown = school.room(code).question
+    assert shown == dataclasses.replace(question, revealed=True), "the question as it was left"
+    assert "street" in student.news().app.warning[0].value
+    assert "data-right" in teacher.html()
+    rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
+    assert len(rows) == 2, "each answer once"
+    teacher.click("room:ask-again")
+    again = school.room(code).question
+    assert again
+    assert (again.id != question.id, again.revealed, again.hides) == (True, False, True)
+    assert not school.store.answers(code, again.id)
+    assert school.store.answers(code, question.id), "the table keeps the first vote"
+
+
+def test_the_second_of_two_clicks_turns_no_step(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher, code = school.teacher()
+    teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin").click("desk:next:0")
+    monkeypatch.setattr(progress, "TURNED", 60.0)
+    teacher.click("desk:next:1")
+    assert school.room(code).view.get("lesson_step", "1") == "1", "the step was drawn just before"
+    monkeypatch.setattr(progress, "TURNED", 0.0)
+    teacher.click("desk:next:1")
+    assert school.room(code).view["lesson_step"] == "2"
 
 
 def test_answers_without_a_server_and_late_ones_reach_the_teachers_table(school: School) -> None:

@@ -19,7 +19,7 @@ from pages.components.rooms import room_door, room_refresh
 from pages.core.words.markdown import plain, say_error
 from pages.state import links, state
 from pages.teaching.desk import asking, concepts, hidden, question_box
-from pages.teaching.lessons import library, path
+from pages.teaching.lessons import library, path, progress
 from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.params import LessonParams, RoomParams
 from pages.teaching.questions import Look, Question, controls
@@ -34,6 +34,12 @@ from pages.teaching.stage.asked import read
 _CLOSES = "_desk_closes"
 #: Before the name of a control: how often its widget was made, and the value that this desk drew or chose last.
 _KNOWN = "_desk_known_"
+#: Buttons of a step that was just drawn wait, as `progress.turns` does. The name of the step begins the animation again.
+TURNED = """<style>
+.stMain :is([class*="st-key-desk-back-"], [class*="st-key-desk-next-"], [class*="st-key-desk-path-"]) button {{
+  animation: enc-turned-{number} {seconds}s; }}
+@keyframes enc-turned-{number} {{ from, to {{ pointer-events: none; opacity: 0.6; }} }}
+</style>"""
 #: Answers whose reasons the teacher may ask for, and names for each.
 MOST_ASKED = 3
 
@@ -103,20 +109,22 @@ def _turn(lesson: Lesson, number: int) -> None:
     at = path.place(lesson.name, number)
     following = path.marks()[at + 1] if at is not None and at + 1 < len(path.marks()) else None
     found = library.find(following.lesson, state.get(LessonParams.language)) if following else None
+    progress.note_drawn(lesson, number)
+    st.html(TURNED.format(number=number, seconds=progress.TURNED))
     # The keys have the number: a click that a reconnect repeats turns no second page.
     with st.container(horizontal=True, vertical_alignment="center"):
         button(
             "Back",
             "arrow_back",
             f"desk:back:{number}",
-            partial(show_step, lesson, number - 1),
+            partial(_turn_to, lesson, number - 1),
             disabled=number == lesson.first,
         )
         button(
             "Next",
             "arrow_forward",
             f"desk:next:{number}",
-            partial(show_step, lesson, number + 1),
+            partial(_turn_to, lesson, number + 1),
             type="primary",
             disabled=number == lesson.last,
         )
@@ -125,13 +133,18 @@ def _turn(lesson: Lesson, number: int) -> None:
                 f"Next in the path: {plain(found.step(following.step).title)}",
                 "timeline",
                 f"desk:path:{at}",
-                partial(show_step, found, following.step),
+                partial(_turn_to, found, following.step),
                 type="primary" if number == lesson.last else "secondary",
             )
     st.markdown(f"**{plain(lesson.step(number).title)}** · step {number} of {lesson.last}")
     if at is not None:
         mark = path.marks()[at]
         st.caption(f"Path of 90 minutes: minute {mark.at} to {mark.at + mark.minutes}. {plain(mark.do)}")
+
+
+def _turn_to(lesson: Lesson, number: int) -> None:
+    if progress.turns():
+        show_step(lesson, number)
 
 
 def _script(lesson: Lesson, number: int) -> None:

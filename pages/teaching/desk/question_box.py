@@ -9,7 +9,7 @@ from encoder.errors import EncoderError
 from pages.components.button import button
 from pages.core.words.markdown import plain, say_error
 from pages.teaching.desk import asking
-from pages.teaching.rooms import Asked, Room, session
+from pages.teaching.rooms import Asked, Room, ask, session
 from pages.teaching.rooms.room import end_question
 from pages.teaching.stage import outcome, results, votes
 from pages.teaching.stage.asked import read
@@ -64,6 +64,14 @@ def teachers_buttons(asked: Asked) -> None:
                 partial(votes.again, asked.id),
                 help="The first vote is kept. Everybody gets a partner and answers again.",
             )
+        if asked.revealed and not asked.before:
+            button(
+                "Ask again",
+                "replay",
+                "room:ask-again",
+                partial(ask_again, asked.id),
+                help="A new vote without answers. The table of answers keeps this one.",
+            )
         button("Close the question", "close", "room:close-question", partial(close, asked.id))
 
 
@@ -74,6 +82,18 @@ def reveal(question: str) -> None:
         if room.question is None or room.question.id != question:
             return room
         return dataclasses.replace(room, question=dataclasses.replace(room.question, revealed=True))
+
+    session.teach(edit)
+
+
+def ask_again(question: str) -> None:
+    """Ask a question whose result was shown once more, without its answers. For callbacks."""
+
+    def edit(room: Room) -> Room:
+        asked = room.question
+        if asked is None or asked.id != question or not asked.revealed:
+            return room
+        return ask(room, asked.definition, asked.view, hides=asked.hides)
 
     session.teach(edit)
 

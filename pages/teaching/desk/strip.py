@@ -95,6 +95,7 @@ def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
     buttons: list[StripButton] = []
     if folder != DESK and (opened := progress.current()) is not None:
         step = opened.number
+        progress.note_drawn(opened.lesson, step)
         buttons += [
             {"name": f"{STEP}{step - 1}", "label": "◀", "title": "Previous step of the lesson, for everybody"},
             {"name": f"{STEP}{step + 1}", "label": "▶", "title": "Next step of the lesson, for everybody"},
@@ -129,7 +130,7 @@ def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
 
 def _turn(number: str) -> None:
     opened = progress.current()
-    if opened is not None and number.isdecimal() and opened.lesson.nearest(int(number)) == int(number):
+    if opened is not None and progress.turns() and number.isdecimal() and opened.lesson.nearest(int(number)) == int(number):
         progress.open_step(opened.lesson, int(number))
 
 

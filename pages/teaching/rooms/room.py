@@ -197,6 +197,22 @@ def end_question(room: Room) -> Room:
     return replace(room, question=None, past=past)
 
 
+def asked_before(room: Room, definition: Mapping[str, Any], view: Mapping[str, str]) -> Asked | None:
+    """The newest of a room's earlier questions with these words about this view; None without one."""
+    sought = _written(definition, view)
+    return next((one for one in reversed(room.past) if _written(one.definition, one.view) == sought), None)
+
+
+def _written(definition: Mapping[str, Any], view: Mapping[str, str]) -> str:
+    return json.dumps([definition, view], sort_keys=True)  # a store makes lists of tuples
+
+
+def bring_back(room: Room, asked: Asked) -> Room:
+    """The room with an earlier question as it was left: its answers are those of its id."""
+    room = end_question(room)
+    return replace(room, question=asked, past=tuple(one for one in room.past if one.id != asked.id))
+
+
 def question_id(room: Room, number: int) -> str:
     """The id of a room's question; they count from 1."""
     return f"{room.code}-{number}"
