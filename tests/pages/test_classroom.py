@@ -332,6 +332,49 @@ def test_back_shows_what_the_class_was_asked_with_its_answers_and_result(school:
     assert school.store.answers(code, question.id), "the table keeps the first vote"
 
 
+def test_no_page_tells_the_answer_while_a_question_withholds_it(school: School) -> None:
+    teacher, code = school.teacher()
+    student, alone = school.student(code), school.student(code)
+    teacher.put("selectbox", "desk:lesson:", "04-heads").click("desk:begin")
+    alone.news().press("around")
+    assert alone.app.get("title")
+    for number in (0, 1, 2):
+        teacher.click(f"desk:next:{number}")
+    question = school.room(code).question
+    assert question
+    assert question.hides
+    assert student.news().line["buttons"] == [], "nobody looks around"
+    assert not alone.news().app.get("title"), "nor does who left before"
+    assert not alone.open("norms").app.get("title"), "on no other page"
+    teacher.run().click("room:reveal")
+    assert student.news().line["buttons"] == ["around"]
+    assert alone.news().app.get("title")
+
+
+def test_the_desk_has_one_primary_button_and_says_when_a_lesson_is_over(school: School) -> None:
+    teacher, code = school.teacher()
+
+    def primary() -> list[str]:
+        buttons = [one for one in teacher.app.button if one.proto.type == "primary" and not one.disabled]
+        links = [one for one in teacher.app.get("link_button") if one.proto.type == "primary"]
+        return [one.proto.label for one in (*buttons, *links)]
+
+    assert len(primary()) == 1, "the wall"
+    found = library.find("03-one-weight-by-hand")
+    assert found
+    teacher.put("selectbox", "desk:lesson:", found.name).click("desk:begin")
+    seen = set()
+    for number in range(found.last):
+        seen.update(now := primary())
+        assert len(now) == 1
+        assert "lesson is over" not in words(teacher.app)
+        teacher.click(f"desk:next:{number}")
+    assert seen == {"Next", "Show the result"}
+    if school.room(code).question is not None:
+        teacher.click("room:reveal")
+    assert "lesson is over" in words(teacher.app)
+
+
 def test_the_second_of_two_clicks_turns_no_step(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
     teacher, code = school.teacher()
     teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin").click("desk:next:0")

@@ -65,7 +65,7 @@ def _invitation(now: Room) -> None:
         "Open the wall",
         f"?{RoomParams.code.name}={now.code}&{RoomParams.wall.name}=1",
         icon=":material/cast:",
-        type="secondary" if now.asked else "primary",
+        type="secondary" if now.asked or now.view else "primary",
         help="A window for the projector: code, questions, answers and pictures, and nothing else.",
     )
     part = expander("How to join", "desk-join", icon=":material/qr_code:") if now.asked else st.container()
@@ -97,18 +97,20 @@ def _lesson(now: Room) -> tuple[Lesson, int] | None:
                 "play_arrow",
                 "desk:begin",
                 partial(show_step, lessons[chosen], lessons[chosen].first),
-                type="primary",
+                type="secondary" if question_box.waits(now) else "primary",
             )
         elif opened:
-            _turn(opened, opened.nearest(number))
+            _turn(now, opened, opened.nearest(number))
             return opened, opened.nearest(number)
     return None
 
 
-def _turn(lesson: Lesson, number: int) -> None:
+def _turn(now: Room, lesson: Lesson, number: int) -> None:
+    """The buttons that turn steps. One button of the desk is primary: that of what comes next."""
     at = path.place(lesson.name, number)
     following = path.marks()[at + 1] if at is not None and at + 1 < len(path.marks()) else None
     found = library.find(following.lesson, state.get(LessonParams.language)) if following else None
+    waits, is_last = question_box.waits(now), number == lesson.last
     progress.note_drawn(lesson, number)
     st.html(TURNED.format(number=number, seconds=progress.TURNED))
     # The keys have the number: a click that a reconnect repeats turns no second page.
@@ -125,8 +127,8 @@ def _turn(lesson: Lesson, number: int) -> None:
             "arrow_forward",
             f"desk:next:{number}",
             partial(_turn_to, lesson, number + 1),
-            type="primary",
-            disabled=number == lesson.last,
+            type="secondary" if waits or is_last else "primary",
+            disabled=is_last,
         )
         if found and following:  # of the path of 90 minutes, which leaves steps out
             button(
@@ -134,8 +136,10 @@ def _turn(lesson: Lesson, number: int) -> None:
                 "timeline",
                 f"desk:path:{at}",
                 partial(_turn_to, found, following.step),
-                type="primary" if number == lesson.last else "secondary",
+                type="primary" if is_last and not waits else "secondary",
             )
+    if is_last and not waits:
+        st.markdown("**The lesson is over.** Save “Answers as CSV” below. Then choose another lesson, or close the room.")
     st.markdown(f"**{plain(lesson.step(number).title)}** · step {number} of {lesson.last}")
     if at is not None:
         mark = path.marks()[at]

@@ -30,10 +30,9 @@ def draw(now: Room) -> bool:
     st.session_state.pop(ASKING, None)
     with st.container(border=True, key="room-question"):
         _question(now, now.question)
-    waits = now.question.hides and not now.question.revealed
-    if waits:
+    if now.question.withholds:
         st.info("The class predicts. The page comes back with the result.", icon=":material/visibility_off:")
-    return not waits
+    return not now.question.withholds
 
 
 def _question(now: Room, asked: Asked) -> None:
@@ -54,7 +53,7 @@ def _question(now: Room, asked: Asked) -> None:
 def teachers_buttons(asked: Asked) -> None:
     """Reveal and close. For the page and for the desk."""
     with st.container(horizontal=True):
-        if not asked.revealed and asked.definition.get("kind") != "test":
+        if _has_result(asked):
             button("Show the result", "visibility", "room:reveal", partial(reveal, asked.id), type="primary")
         if votes.may_follow(asked):
             button(
@@ -73,6 +72,15 @@ def teachers_buttons(asked: Asked) -> None:
                 help="A new vote without answers. The table of answers keeps this one.",
             )
         button("Close the question", "close", "room:close-question", partial(close, asked.id))
+
+
+def _has_result(asked: Asked) -> bool:
+    return not asked.revealed and asked.definition.get("kind") != "test"
+
+
+def waits(now: Room) -> bool:
+    """Whether a question waits for its result, which the teacher shows next."""
+    return now.question is not None and _has_result(now.question)
 
 
 def reveal(question: str) -> None:

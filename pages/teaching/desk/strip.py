@@ -86,7 +86,7 @@ def _students_buttons(own: Seat, now: Room) -> list[StripButton]:
         return []
     if not own.follows:
         return [{"name": "return", "label": "Return to class", "primary": True}]
-    if now.frozen or not now.view:
+    if now.frozen or not now.view or (now.question is not None and now.question.withholds):
         return []
     return [{"name": "around", "label": "Look around", "title": "Stop following; “Return to class” takes you back"}]
 
@@ -116,7 +116,7 @@ def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
         {"name": "recall", "label": "Call back", "title": "Everybody follows again"},
     ]
     if folder == DESK:
-        return [*buttons, {"name": "page", "label": "To the class's page", "primary": True}] if now.view else buttons
+        return [*buttons, {"name": "page", "label": "To the class's page"}] if now.view else buttons
     if now.question is None or now.question.revealed:
         buttons.append({"name": "ask", "label": "Ask", "title": "Ask the class about this page"})
     return [*buttons, {"name": "desk", "label": "Desk", "title": "Lesson, questions, answers, code", "primary": True}]

@@ -46,6 +46,11 @@ class Asked:
     revealed: bool = False
     before: str = ""
 
+    @property
+    def withholds(self) -> bool:
+        """Whether no page is drawn on a student's screen now: one of them would tell the answer."""
+        return self.hides and not self.revealed
+
 
 @dataclass(frozen=True)
 class Room:

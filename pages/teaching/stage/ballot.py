@@ -1,6 +1,6 @@
 """The ballot: the question on a student's screen. It fills the window, and no page behind it tells the answer.
 
-Who looks around by herself has the same question above her page.
+Who looks around by herself has the same question above her page, which is not drawn where it would tell the answer.
 """
 
 from functools import partial
@@ -31,7 +31,9 @@ def draw(own: Seat, now: Room) -> bool:
     if not own.follows:
         with st.container(border=True, key="room-question"):
             _question(own, now, asked)
-        return True
+            if asked.withholds:
+                st.caption("Pages open again after the result.")
+        return not asked.withholds
     if st.session_state.get(_PICTURE) == asked.id and _may_look(asked):
         button("Back to the question", "arrow_back", f"room:{asked.id}:back", partial(_look, ""))
         return True
@@ -44,7 +46,7 @@ def draw(own: Seat, now: Room) -> bool:
 
 def _may_look(asked: Asked) -> bool:
     """Whether the picture may be seen: a question that is read off it, and any question after its result."""
-    return bool(asked.view) and (asked.revealed or not asked.hides)
+    return bool(asked.view) and not asked.withholds
 
 
 def _look(question: str) -> None:
