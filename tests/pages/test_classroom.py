@@ -24,6 +24,7 @@ from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import read_question
 from pages.teaching.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
 from pages.teaching.rooms.events import Tries
+from pages.teaching.rooms.room import answer_mark
 from pages.teaching.rooms.store import RoomError
 from pages.teaching.stage import results, votes
 from tests.pages.apps import sentences, visit, words
@@ -1057,6 +1058,46 @@ def test_text_of_students_is_not_on_the_wall(school: School) -> None:
     assert "&lt;b&gt;Why?" in wall.news().html()
     assert "1 of 1 answered" in wall.html()
     assert "rude" not in wall.html()
+
+
+def test_a_teacher_hides_a_typed_answer_from_every_screen(school: School) -> None:
+    teacher, code = school.teacher(named=True)
+    rude, other = school.student(code, "Ada"), school.student(code, "Eve")
+    wall = Person(school, "classroom", room=code, wall="1")
+    question = {"kind": "sentence", "ask": "Write.", "quantity": "n_tokens", "than": 1, "example": "A word."}
+    asked = school.store.change(code, lambda room: ask(room, question)).question
+    assert asked
+    for person, text in ((rude, "Something rude"), (other, "Something kind")):
+        person.news().write("text_input", f"room:{asked.id}:sentence", text).click(f"room:{asked.id}:give")
+    assert "**Ada**: Something rude" in words(teacher.run().app)
+    assert "**Eve**: Something kind" in words(teacher.app)
+    (of_rude,) = (one for one, text in school.store.answers(code, asked.id).items() if "rude" in text)
+    hide = f"desk:{answer_mark(asked.id, of_rude)}:1"
+    teacher.click(hide).run().click("room:reveal")
+    for person in (wall, other, rude):
+        person.news()
+        assert person is wall or "Something kind" in person.html()
+        assert "rude" not in person.html() + words(person.app) + sentences(person.app)
+    assert "rude" in desk.export(school.room(code)).decode(), "the teacher's table has it"
+    teacher.click(hide.removesuffix("1") + "0")
+    assert "rude" in other.news().html()
+
+
+def test_a_teacher_renames_and_removes_members(school: School) -> None:
+    teacher, code = school.teacher(named=True)
+    ada, second = school.student(code, "Ada"), school.student(code, "ada")
+    assert [one.nickname for one in school.store.members(code).values()] == ["Ada", "ada 2"]
+    first = next(iter(school.store.members(code)))
+    teacher.run().put("selectbox", "desk:member", first)
+    teacher.put("text_input", f"desk:nickname:{first}", "Grace").click("desk:rename")
+    assert "Grace" in words(ada.news().app)
+    ada.run()
+    assert school.store.members(code)[first].nickname == "Grace"
+    teacher.run().put("selectbox", "desk:member", first).click("desk:remove")
+    assert [one.nickname for one in school.store.members(code).values()] == ["ada 2"]
+    assert code in sentences(ada.run().app), "it is said"
+    assert "room" not in ada.values()
+    assert second.news().values()["room"] == code
 
 
 def test_the_desk_says_whom_to_ask(school: School) -> None:

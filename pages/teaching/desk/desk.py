@@ -18,7 +18,7 @@ from pages.components.lazy import expander
 from pages.components.rooms import room_door, room_refresh
 from pages.core.words.markdown import plain, say_error
 from pages.state import links, state
-from pages.teaching.desk import asking, concepts, hidden, question_box
+from pages.teaching.desk import asking, concepts, hidden, moderation, question_box
 from pages.teaching.lessons import library, path, progress
 from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.params import LessonParams, RoomParams
@@ -34,7 +34,7 @@ from pages.teaching.stage.asked import read
 _CLOSES = "_desk_closes"
 #: Before the name of a control: how often its widget was made, and the value that this desk drew or chose last.
 _KNOWN = "_desk_known_"
-#: Buttons of a step that was just drawn wait, as `progress.turns` does. The name of the step begins the animation again.
+#: Buttons of a step that was just drawn wait, as in `progress.turns`; another step's animation begins again.
 TURNED = """<style>
 .stMain :is([class*="st-key-desk-back-"], [class*="st-key-desk-next-"], [class*="st-key-desk-path-"]) button {{
   animation: enc-turned-{number} {seconds}s; }}
@@ -139,7 +139,9 @@ def _turn(now: Room, lesson: Lesson, number: int) -> None:
                 type="primary" if is_last and not waits else "secondary",
             )
     if is_last and not waits:
-        st.markdown("**The lesson is over.** Save “Answers as CSV” below. Then choose another lesson, or close the room.")
+        st.markdown(
+            "**The lesson is over.** Save “Answers as CSV” below. Then choose another lesson, or close the room."
+        )
     st.markdown(f"**{plain(lesson.step(number).title)}** · step {number} of {lesson.last}")
     if at is not None:
         mark = path.marks()[at]
@@ -218,9 +220,9 @@ def _answers(asked: Asked) -> None:
         results.draw(now, asked, question, look)
         _late(now, asked, question, look)
         _advice(now, asked, question, look)
+        moderation.answers(now, asked, question, look)
         _whom(now, asked, question, look)
-        if now.named:
-            _who(now, asked)
+        _who(now, asked)
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
 
@@ -260,8 +262,9 @@ def _whom(now: Room, asked: Asked, question: Question, look: Look | None) -> Non
 def _who(now: Room, asked: Asked) -> None:
     members, answered = session.members(now.code), session.answers(now.code, asked.id)
     missing = [one.nickname for one in present(members) if one.id not in answered]
-    if missing:
-        st.caption("Not yet: " + ", ".join(plain(name) for name in sorted(missing)))
+    if missing and not asked.revealed:
+        names = ", ".join(plain(name) for name in sorted(missing)) if now.named else str(len(missing))
+        st.caption(f"Not yet: {names}")
 
 
 def export(now: Room) -> bytes:
@@ -296,7 +299,8 @@ def _members() -> None:
         return
     _refresh(now, "members")
     try:
-        here = [*present(session.members(now.code))]
+        joined = session.members(now.code)
+        here = [*present(joined)]
         late = sum(map(len, late_answers(session.store(), now.code).values()))
     except RoomError as error:
         say_error(error, st.warning, icon=None)
@@ -308,9 +312,8 @@ def _members() -> None:
         st.caption("On their own: " + ", ".join(f"{page} {count}" for page, count in elsewhere.most_common()))
     if late:
         st.caption(f"Late answers, with those of lessons’ files: {late}. “Answers as CSV” has them.")
-    if now.named and here:
-        with st.expander("Names"):
-            st.write(", ".join(plain(one.nickname) for one in sorted(here, key=lambda one: one.nickname.casefold())))
+    if joined:
+        moderation.names(joined, named=now.named)
 
 
 def present(members: Mapping[str, Member]) -> Iterator[Member]:
@@ -371,7 +374,11 @@ def _chosen(key: str) -> Any:
 
 def _hide(key: str) -> None:
     chosen = _chosen(key)
-    session.teach(lambda room: replace(room, hidden=(*chosen, *({BARS} & {*room.hidden}))))
+
+    def edit(room: Room) -> Room:
+        return replace(room, hidden=(*chosen, *(one for one in room.hidden if one not in hidden.CONTROLS)))
+
+    session.teach(edit)
 
 
 def _show_bars(key: str) -> None:

@@ -130,7 +130,12 @@ def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
 
 def _turn(number: str) -> None:
     opened = progress.current()
-    if opened is not None and progress.turns() and number.isdecimal() and opened.lesson.nearest(int(number)) == int(number):
+    if (
+        opened is not None
+        and progress.turns()
+        and number.isdecimal()
+        and opened.lesson.nearest(int(number)) == int(number)
+    ):
         progress.open_step(opened.lesson, int(number))
 
 

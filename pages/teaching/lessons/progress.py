@@ -77,7 +77,7 @@ def note_drawn(lesson: Lesson, number: int) -> None:
 
 
 def turns() -> bool:
-    """Whether a teacher's click turns a step: the second click of two in a row was not meant for the step just drawn."""
+    """Whether a teacher's click turns a step: the second of two in a row was not meant for the step just drawn."""
     _, since = st.session_state.get(_DRAWN, ("", -TURNED))
     return time.monotonic() - since >= TURNED
 

@@ -57,10 +57,10 @@ class Room:
     """What everybody in a room shares. Each change by the teacher gives it the next version.
 
     key_hash: SHA-256 of the teacher's key; opened: seconds since 1970; view: page and values, as in a link; frozen:
-    nobody may leave the teacher's view; hidden: controls that members do not see; spotlight: whether the selection
-    pulses; recalled: how often the teacher called everybody
-    back; named: whether members give a nickname; timer: when it ends, in seconds since 1970, 0 for none; past: the
-    questions before, the newest last; asked: how many so far.
+    nobody may leave the teacher's view; hidden: controls that members do not see, and `answer_mark`s; spotlight:
+    whether the selection pulses; recalled: how often the teacher called everybody back; named: whether
+    members give a nickname; timer: when it ends, in seconds since 1970, 0 for none; past: the questions before, the
+    newest last; asked: how many so far.
     """
 
     code: str
@@ -216,6 +216,16 @@ def bring_back(room: Room, asked: Asked) -> Room:
     """The room with an earlier question as it was left: its answers are those of its id."""
     room = end_question(room)
     return replace(room, question=asked, past=tuple(one for one in room.past if one.id != asked.id))
+
+
+def answer_mark(question: str, member: str) -> str:
+    """What stands among `Room.hidden` for an answer that the class does not see."""
+    return f"answer {hashed(f'{question} {member}')[:16]}"
+
+
+def seen_by_class(room: Room, question: str, answers: Mapping[str, str]) -> dict[str, str]:
+    """The answers to a question, by member, without those that the teacher hides."""
+    return {one: text for one, text in answers.items() if answer_mark(question, one) not in room.hidden}
 
 
 def question_id(room: Room, number: int) -> str:

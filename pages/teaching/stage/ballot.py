@@ -13,27 +13,31 @@ from pages.core.words.markdown import plain, say_error
 from pages.teaching.questions import Look, Question, controls, read_answer
 from pages.teaching.questions.question import Choosing
 from pages.teaching.rooms import Asked, Room, session
+from pages.teaching.rooms.room import seen_by_class
 from pages.teaching.rooms.session import Seat
 from pages.teaching.stage import outcome, results, votes
 from pages.teaching.stage.asked import read, sentence
 
 #: The question whose picture this student has opened.
 _PICTURE = "_room_picture"
+#: Pages that tell the answer to no question.
+WITHOUT_NUMBERS = ("classroom", "glossary", "lessons")
 #: Characters of question and options above which the type is smaller, and the rows are lower.
 LONG = 300
 
 
-def draw(own: Seat, now: Room) -> bool:
-    """Draw the room's question; returns whether the page is drawn below it."""
+def draw(own: Seat, now: Room, page: str) -> bool:
+    """Draw the room's question; returns whether the page is drawn below it. page: the open one."""
     asked = now.question
     if asked is None:
         return True
     if not own.follows:
         with st.container(border=True, key="room-question"):
             _question(own, now, asked)
-            if asked.withholds:
-                st.caption("Pages open again after the result.")
-        return not asked.withholds
+            is_closed = asked.withholds and page not in WITHOUT_NUMBERS
+            if is_closed:
+                st.caption("This page opens again after the result.")
+        return not is_closed
     if st.session_state.get(_PICTURE) == asked.id and _may_look(asked):
         button("Back to the question", "arrow_back", f"room:{asked.id}:back", partial(_look, ""))
         return True
@@ -67,7 +71,7 @@ def _question(own: Seat, now: Room, asked: Asked) -> None:
         question, look = read(asked)
         given = _given(own, now, asked)
         if asked.revealed:
-            _revealed(now, asked, question, look, given)
+            _revealed(own, now, asked, question, look, given)
         elif given is None:
             _ask(own, now, asked, question, look)
         else:
@@ -93,11 +97,11 @@ def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | No
     controls.ask(question, look, f"room:{asked.id}", partial(session.answer, asked.id), drawn="Answer")
 
 
-def _revealed(now: Room, asked: Asked, question: Question, look: Look | None, given: str | None) -> None:
+def _revealed(own: Seat, now: Room, asked: Asked, question: Question, look: Look | None, given: str | None) -> None:
     """What is right, the part of the picture that the question is about, the class's answers, then the reason."""
     st.markdown(f"**{plain(question.ask)}**")
     of_class = partial(results.draw, now, asked, question, look)
-    if given is not None:
+    if given is not None and seen_by_class(now, asked.id, {own.member: given}):
         outcome.draw(question, look, read_answer(question, given, look), f"room:{asked.id}:result", of_class)
     else:
         outcome.truth(question, look, of_class)

@@ -81,7 +81,7 @@ def _question(asked_id: str) -> None:
     asked = now.question
     try:
         question, look = read(asked)
-        answers, first = session.answers(now.code, asked.id), votes.first_answers(now, asked)
+        answers, first = votes.answers(now, asked.id), votes.first_answers(now, asked)
         here = sum(one.is_present(time.time()) for one in session.members(now.code).values())
     except RoomError:
         return  # the line says that the store is away
