@@ -352,6 +352,35 @@ def test_no_page_tells_the_answer_while_a_question_withholds_it(school: School) 
     assert alone.news().app.get("title")
 
 
+@pytest.mark.parametrize(
+    ("name", "number", "told"),
+    [
+        ("04-heads", 5, ("because it was too tired.", "because it was too <b>wide.</b>")),
+        ("07-normalisation", 3, ("The cat sat on the mat.", "The <b>dog</b> sat on the mat.")),
+        ("07-normalisation", 1, ("The cat sat on the mat.",)),
+    ],
+)
+def test_a_question_prints_the_sentences_that_it_is_about(
+    school: School, name: str, number: int, told: tuple[str, ...]
+) -> None:
+    teacher, code = school.teacher()
+    student, wall = school.student(code), Person(school, "classroom", room=code, wall="1")
+    lesson = library.find(name)
+    assert lesson
+    step = lesson.step(number)
+    assert step.question
+    definition = step.question.definition()
+    school.store.change(code, lambda room: ask(room, definition, step.view, hides=True))
+    for is_revealed in (False, True):
+        if is_revealed:
+            teacher.run().click("room:reveal")
+        student.news()
+        wall.news()
+        for one in told:
+            assert one in wall.html()
+            assert one.replace("<b>", "**").replace("</b>", "**") in words(student.app).replace("\\", "")
+
+
 def test_the_desk_has_one_primary_button_and_says_when_a_lesson_is_over(school: School) -> None:
     teacher, code = school.teacher()
 

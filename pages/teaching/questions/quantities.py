@@ -143,6 +143,10 @@ class Asked:
 
 
 QUANTITIES: dict[str, Quantity] = {}
+#: Quantities that no text changes: arithmetic with given numbers, and numbers of the model.
+OF_NO_TEXT = frozenset(
+    ("config", "dot_variance", "layer_flops", "n_parameters", "query_components", "softmax", "weighted_sum")
+)
 #: What a reader sees where the name of a quantity is an abbreviation.
 LABELS = {
     "n_tokens": "tokens",

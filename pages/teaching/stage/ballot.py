@@ -16,7 +16,7 @@ from pages.teaching.rooms import Asked, Room, session
 from pages.teaching.rooms.room import seen_by_class
 from pages.teaching.rooms.session import Seat
 from pages.teaching.stage import outcome, results, votes
-from pages.teaching.stage.asked import read, sentence
+from pages.teaching.stage.asked import read, sentences
 
 #: The question whose picture this student has opened.
 _PICTURE = "_room_picture"
@@ -92,14 +92,19 @@ def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | No
         votes.invite(now, asked, own.member)
         if (first := session.given().get(asked.before)) is not None:
             st.markdown(_said(question, look, first))
-    if text := sentence(question, look):
-        st.caption(plain(text))
+    _about(asked, question, look)
     controls.ask(question, look, f"room:{asked.id}", partial(session.answer, asked.id), drawn="Answer")
+
+
+def _about(asked: Asked, question: Question, look: Look | None) -> None:
+    for words in sentences(asked, question, look):
+        st.caption(" ".join(f"**{plain(word)}**" if is_new else plain(word) for word, is_new in words))
 
 
 def _revealed(own: Seat, now: Room, asked: Asked, question: Question, look: Look | None, given: str | None) -> None:
     """What is right, the part of the picture that the question is about, the class's answers, then the reason."""
     st.markdown(f"**{plain(question.ask)}**")
+    _about(asked, question, look)
     of_class = partial(results.draw, now, asked, question, look)
     if given is not None and seen_by_class(now, asked.id, {own.member: given}):
         outcome.draw(question, look, read_answer(question, given, look), f"room:{asked.id}:result", of_class)
@@ -109,6 +114,7 @@ def _revealed(own: Seat, now: Room, asked: Asked, question: Question, look: Look
 
 def _may_change(asked: Asked, question: Question, look: Look | None, given: str) -> None:
     st.markdown(f"**{plain(question.ask)}**")
+    _about(asked, question, look)
     if asked.id in session.waiting():
         st.markdown("Your answer waits on this page. It is sent as soon as the room store answers.")
     else:
