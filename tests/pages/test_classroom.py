@@ -277,6 +277,7 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     assert ada.click(f"room:{question.id}:look").app.get("title")
     rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
     assert {(row[1], row[2], row[3]) for row in rows[1:]} == {("Ada", "animal", "1"), ("'=EVE()", "street", "0")}
+    assert {tuple(row[7:]) for row in rows[1:]} == {("03-one-weight-by-hand", "4", "animal")}
     assert "minute 14 to 18" in words(teacher.app)
     teacher.click("desk:path:3")
     assert school.room(code).question != question

@@ -275,12 +275,17 @@ def export(now: Room) -> bytes:
         came_late = late.pop(asked.id, {})
         if asked.definition["kind"] != "test":  # it has a table of its own, without names
             about, vote = read(asked), 2 if asked.before else 1
-            rows += results.rows(*about, session.answers(now.code, asked.id), members, vote)
-            rows += results.rows(*about, came_late, members, vote, late=True)
+            of = library.step_of(asked.definition, asked.view)
+            rows += results.rows(*about, session.answers(now.code, asked.id), members, vote, step=of)
+            rows += results.rows(*about, came_late, members, vote, late=True, step=of)
     for name, given in sorted(late.items()):
         step = from_files.step(name)
         if step is not None and step.question is not None:
-            rows += results.rows(step.question, library.look_of(step.view), given, members, 1, late=True)
+            about, of = (
+                (step.question, library.look_of(step.view)),
+                library.step_of(step.question.definition(), step.view),
+            )
+            rows += results.rows(*about, given, members, 1, late=True, step=of)
     return as_csv(pd.DataFrame(rows, columns=results.COLUMNS))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from encoder import EncoderError
 from encoder.checkpoints import BUNDLED
@@ -52,6 +53,17 @@ def lessons(language: str = "") -> tuple[list[Lesson], list[Broken]]:
 def find(name: str, language: str = "") -> Lesson | None:
     """The lesson of this name, or None. Only names of listed files are found, so a link reads no other file."""
     return next((one for one in lessons(language)[0] if one.name == name), None)
+
+
+def step_of(definition: Mapping[str, Any], view: Mapping[str, str]) -> tuple[str, int] | None:
+    """The lesson, in any language, and the number of the step that asks a question about a view; None if none does."""
+    for language in ("", *languages()):
+        for one in lessons(language)[0]:
+            for number, step in one.numbered():
+                asks = step.question.definition() if step.question is not None else {}
+                if asks.get("ask") == definition.get("ask") and dict(step.view) == dict(view):
+                    return one.name, number
+    return None
 
 
 def languages() -> list[str]:

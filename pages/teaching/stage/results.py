@@ -27,7 +27,7 @@ BARS = 12
 #: Titles of both votes.
 VOTES = ("First vote", "After the discussion")
 #: Of the table of all answers.
-COLUMNS = ("question", "who", "answer", "right", "vote", "reason", "late")
+COLUMNS = ("question", "who", "answer", "right", "vote", "reason", "late", "lesson", "step", "right_answer")
 
 
 @dataclass(frozen=True)
@@ -248,12 +248,16 @@ def rows(
     vote: int,
     *,
     late: bool = False,
+    step: tuple[str, int] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """One row for each answer: who, the answer, whether it is right, which vote it is of, a known reason, late or not.
 
+    step: the lesson and the step that the question is of, None if a teacher wrote it.
     who: a nickname, or the number of a member in the order of joining, the same for all questions.
     """
     names = authors(members, answers)
+    lesson, number = step or ("", "")
+    right_answer = _right_answer(question, look)
     for member, value in read(question, look, answers).items():
         who = names[member]
         text = json.dumps(value) if question.kind == "draw" else controls.answer_text(question, look, value)
@@ -266,7 +270,21 @@ def rows(
             "vote": vote,
             "reason": _writable(bar.reason),
             "late": int(late),
+            "lesson": lesson,
+            "step": number,
+            "right_answer": _writable(right_answer),
         }
+
+
+def _right_answer(question: Question, look: Look | None) -> str:
+    """What is right, in words; "" where nothing is computed, or it is a drawing."""
+    if look is None or question.kind in ("draw", "gesture", "test"):
+        return ""
+    try:
+        truth = question.truth(look)
+    except EncoderError:
+        return ""
+    return "" if truth.value is None else controls.right_answer(question, look, truth)
 
 
 def _writable(text: str) -> str:
