@@ -63,7 +63,7 @@ def teachers_buttons(asked: Asked) -> None:
                 partial(votes.again, asked.id),
                 help="The first vote is kept. Everybody gets a partner and answers again.",
             )
-        if asked.revealed and not asked.before:
+        if asked.revealed:
             button(
                 "Ask again",
                 "replay",
