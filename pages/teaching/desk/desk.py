@@ -240,7 +240,7 @@ def _advice(now: Room, asked: Asked, question: Question, look: Look | None) -> N
     """Whether a discussion pays, from the first vote. The desk is the teacher's: the class does not see it."""
     if not votes.may_follow(asked):
         return
-    vote = results.vote(asked.id, session.answers(now.code, asked.id), question, look)
+    vote = results.vote(asked.id, votes.answers(now, asked.id), question, look)
     if vote.right is not None:
         st.markdown(f"**{vote.right:.0%} right** of {len(vote.given)}. {votes.advice(vote.right)}")
 
@@ -249,7 +249,7 @@ def _whom(now: Room, asked: Asked, question: Question, look: Look | None) -> Non
     """Whose reasons to ask for: one who is right, and the most frequent wrong answers, by name if there are names."""
     if question.kind in ("draw", "gesture", "test", "conclusion", "sentence") or look is None:
         return
-    vote = results.vote(asked.id, session.answers(now.code, asked.id), question, look)
+    vote = results.vote(asked.id, votes.answers(now, asked.id), question, look)
     members = session.members(now.code) if now.named else {}
     ranked = sorted(vote.bars, key=lambda bar: (not bar.right, -bar.count))[:MOST_ASKED]
     for bar in ranked if len(vote.bars) > 1 else ():

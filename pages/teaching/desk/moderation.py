@@ -46,13 +46,15 @@ def names(members: Mapping[str, Member], *, named: bool) -> None:
     """Everybody who joined; one of them can get another nickname, or be removed. named: whether there are nicknames."""
     labels = results.authors(members)
     with st.expander("Names" if named else "Members"):
+        if named:
+            st.markdown(", ".join(plain(one) for one in sorted(labels.values(), key=str.casefold)))
         chosen = st.selectbox(
             "Member",
             sorted(labels, key=lambda one: labels[one].casefold()),
             index=None,
             key="desk:member",
             format_func=lambda one: labels.get(one, ""),
-            placeholder=", ".join(sorted(labels.values(), key=str.casefold))[:200],
+            placeholder="Choose a member",
         )
         if chosen not in members:
             return
