@@ -45,8 +45,12 @@ export function threeDigits(value) {
   return Number.isFinite(rounded) ? String(rounded).replace(/^-/, "−") : "no value";
 }
 
-// A number inside a sentence, without an exponent. `in_words` in encoder/figures/numbers.py gives the same text.
-export const inWords = (value) => value && Math.abs(value) < 1e-6 ? "less than 0.000001" : threeDigits(value);
+// A number inside a sentence, without an exponent; a weight below 1 is never written as 1.
+// `in_words` in encoder/figures/numbers.py gives the same text.
+export function inWords(value) {
+  if (value && Math.abs(value) < 1e-6) return "less than 0.000001";
+  return value < 1 && threeDigits(value) === "1" ? ">0.999" : threeDigits(value);
+}
 
 // A part's name with the norm that the model has. Pictures saved by earlier versions do not name it.
 /** @type {(text: string, header: { normName?: string }) => string} */
@@ -108,6 +112,6 @@ export function arrow(query, key) {
 export function strongest(name, isQuery, values, names) {
   const found = Array.from(values, (value, place) => [value, place]).filter(([value]) => value > 0);
   const first = found.sort((a, b) => b[0] - a[0]).slice(0, 3);
-  const list = first.map(([value, place]) => `${names[place]} ${threeDigits(value)}`).join(", ") || "no token";
+  const list = first.map(([value, place]) => `${names[place]} ${inWords(value)}`).join(", ") || "no token";
   return `${name} ${isQuery ? "attends most to" : "is attended to most by"} ${list}.`;
 }

@@ -27,9 +27,12 @@ def three_digits(value: float) -> str:
 def in_words(value: float) -> str:
     """A number inside a sentence: three significant digits, without an exponent for a small one.
 
+    A weight or a probability below 1 is never written as 1: another weight has the rest.
     `inWords` in encoder/drawing/drawing.js gives the same text.
     """
-    return "less than 0.000001" if 0 < abs(value) < 1e-6 else three_digits(value)
+    if 0 < abs(value) < 1e-6:
+        return "less than 0.000001"
+    return ">0.999" if value < 1 and three_digits(value) == "1" else three_digits(value)
 
 
 def exact_or_in_words(value: float) -> str:

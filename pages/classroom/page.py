@@ -65,12 +65,13 @@ def _door() -> None:
         say_error(error, st.info, icon=":material/block:")
         return
     invited = bool(state.get(RoomParams.code))  # by a link or a QR code
+    joins = invited or bool(st.session_state.get(_CODE))  # or with a code that is typed
     with st.container(key="classroom-invited" if invited else "classroom-door"):
         first, second = st.columns(2, gap="large")
     with second if invited else first, st.container(border=True, height="stretch"):
-        _open("secondary" if invited else "primary")
+        _open("secondary" if joins else "primary")
     with first if invited else second, st.container(border=True, height="stretch"):
-        _join("primary" if invited else "secondary")
+        _join("primary" if joins else "secondary")
     _paths()
     next_page("lessons", "Lessons, each with a script for a class")
 

@@ -74,7 +74,8 @@ def test_the_browser_writes_the_same_numbers(tmp_path: Path) -> None:
     values = [sign * value for value in (*ties, *near, *sizes, *ends) for sign in (1, -1)] + [float("nan")]
     written = evaluated(SHARED / "drawing.js", "threeDigits", f"{json.dumps(values)}.map(threeDigits)", tmp_path)
     assert written == [three_digits(value) for value in values]
-    small = [0.0, 9.9e-7, -9.9e-7, 1e-6, 5.93e-24, 0.677]
+    small = [0.0, 9.9e-7, -9.9e-7, 1e-6, 5.93e-24, 0.677, 0.9994, 0.99986, 1.0, 1.0001]
     written = evaluated(SHARED / "drawing.js", "inWords", f"{json.dumps(small)}.map(inWords)", tmp_path)
     assert written == [in_words(value) for value in small]
     assert "e-" not in "".join(written)
+    assert written[-4:] == ["0.999", ">0.999", "1", "1"], "a weight below 1 is not 1"

@@ -19,11 +19,12 @@ from pages.base.access import limits
 from pages.model import switches
 from pages.state import kept
 from pages.teaching.desk import desk, strip
-from pages.teaching.lessons import codes, library
+from pages.teaching.lessons import codes, library, progress
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import read_question
 from pages.teaching.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
 from pages.teaching.rooms.events import Tries
+from pages.teaching.rooms.room import answer_mark
 from pages.teaching.rooms.store import RoomError
 from pages.teaching.stage import results, votes
 from tests.pages.apps import sentences, visit, words
@@ -130,6 +131,7 @@ def school(monkeypatch: pytest.MonkeyPatch) -> School:
     made = School(MemoryStore())
     monkeypatch.setattr(session, "current_store", lambda: made.store)
     monkeypatch.setattr(strip, "room_strip", made.strip)
+    monkeypatch.setattr(progress, "TURNED", 0.0)  # no test waits for a hand
     monkeypatch.setattr("pages.teaching.rooms.events.MISSED", Tries(60))
     return made
 
@@ -274,6 +276,7 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     assert ada.click(f"room:{question.id}:look").app.get("title")
     rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
     assert {(row[1], row[2], row[3]) for row in rows[1:]} == {("Ada", "animal", "1"), ("'=EVE()", "street", "0")}
+    assert {tuple(row[7:]) for row in rows[1:]} == {("03-one-weight-by-hand", "4", "animal")}
     assert "Minute 14 to 18 of 90" in words(teacher.app)
     teacher.click("desk:next:path:3")
     assert school.room(code).question != question
@@ -303,6 +306,115 @@ def test_a_lesson_goes_on_in_a_room_that_holds_no_more_questions(
         assert bool(said) == (asks and now.question is None), "what is left out is said"
     assert [step for step, _ in shown] == ["1", "2", "3", "4", "5", "6"], "each press turns the step"
     assert sum(asks for _, asks in shown) == 1, "the room held one"
+
+
+def test_back_shows_what_the_class_was_asked_with_its_answers_and_result(school: School) -> None:
+    teacher, code = school.teacher()
+    student = school.student(code)
+    teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin")
+    for number in (0, 1, 2, 3):
+        teacher.click(f"desk:next:{number}")
+    question = school.room(code).question
+    assert question
+    student.news().put("button_group", f"room:{question.id}:chosen", 8).click(f"room:{question.id}:give")
+    teacher.run().click("room:reveal").click("desk:next:4")
+    assert school.room(code).question != question
+    teacher.click("desk:back:5")
+    shown = school.room(code).question
+    assert shown == dataclasses.replace(question, revealed=True), "the question as it was left"
+    assert "street" in student.news().app.warning[0].value
+    assert "data-right" in teacher.html()
+    rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
+    assert len(rows) == 2, "each answer once"
+    teacher.click("room:ask-again")
+    again = school.room(code).question
+    assert again
+    assert (again.id != question.id, again.revealed, again.hides) == (True, False, True)
+    assert not school.store.answers(code, again.id)
+    assert school.store.answers(code, question.id), "the table keeps the first vote"
+
+
+def test_no_page_tells_the_answer_while_a_question_withholds_it(school: School) -> None:
+    teacher, code = school.teacher()
+    student, alone = school.student(code), school.student(code)
+    teacher.put("selectbox", "desk:lesson:", "04-heads").click("desk:begin")
+    alone.news().press("around")
+    assert alone.app.get("title")
+    for number in (0, 1, 2):
+        teacher.click(f"desk:next:{number}")
+    question = school.room(code).question
+    assert question
+    assert question.hides
+    assert student.news().line["buttons"] == [], "nobody looks around"
+    assert not alone.news().app.get("title"), "nor does who left before"
+    assert not alone.open("norms").app.get("title"), "on no other page"
+    teacher.run().click("room:reveal")
+    assert student.news().line["buttons"] == ["around"]
+    assert alone.news().app.get("title")
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "told"),
+    [
+        ("04-heads", 5, ("because it was too tired.", "because it was too <b>wide.</b>")),
+        ("07-normalisation", 3, ("The cat sat on the mat.", "The <b>dog</b> sat on the mat.")),
+        ("07-normalisation", 1, ("The cat sat on the mat.",)),
+    ],
+)
+def test_a_question_prints_the_sentences_that_it_is_about(
+    school: School, name: str, number: int, told: tuple[str, ...]
+) -> None:
+    teacher, code = school.teacher()
+    student, wall = school.student(code), Person(school, "classroom", room=code, wall="1")
+    lesson = library.find(name)
+    assert lesson
+    step = lesson.step(number)
+    assert step.question
+    definition = step.question.definition()
+    school.store.change(code, lambda room: ask(room, definition, step.view, hides=True))
+    for is_revealed in (False, True):
+        if is_revealed:
+            teacher.run().click("room:reveal")
+        student.news()
+        wall.news()
+        for one in told:
+            assert one in wall.html()
+            assert one.replace("<b>", "**").replace("</b>", "**") in words(student.app).replace("\\", "")
+
+
+def test_the_desk_has_one_primary_button_and_says_when_a_lesson_is_over(school: School) -> None:
+    teacher, code = school.teacher()
+
+    def primary() -> list[str]:
+        buttons = [one for one in teacher.app.button if one.proto.type == "primary" and not one.disabled]
+        links = [one for one in teacher.app.get("link_button") if one.proto.type == "primary"]
+        return [one.proto.label for one in (*buttons, *links)]
+
+    assert len(primary()) == 1, "the wall"
+    found = library.find("03-one-weight-by-hand")
+    assert found
+    teacher.put("selectbox", "desk:lesson:", found.name).click("desk:begin")
+    seen = set()
+    for number in range(found.last):
+        seen.update(now := primary())
+        assert len(now) == 1
+        assert "lesson is over" not in words(teacher.app)
+        teacher.click(f"desk:next:{number}")
+    assert seen == {"Next", "Show the result"}
+    if school.room(code).question is not None:
+        teacher.click("room:reveal")
+    assert "lesson is over" in words(teacher.app)
+
+
+def test_the_second_of_two_clicks_turns_no_step(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher, code = school.teacher()
+    teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin").click("desk:next:0")
+    monkeypatch.setattr(progress, "TURNED", 60.0)
+    teacher.click("desk:next:1")
+    assert school.room(code).view.get("lesson_step", "1") == "1", "the step was drawn just before"
+    monkeypatch.setattr(progress, "TURNED", 0.0)
+    teacher.click("desk:next:1")
+    assert school.room(code).view["lesson_step"] == "2"
 
 
 def test_answers_without_a_server_and_late_ones_reach_the_teachers_table(school: School) -> None:
@@ -976,6 +1088,46 @@ def test_text_of_students_is_not_on_the_wall(school: School) -> None:
     assert "&lt;b&gt;Why?" in wall.news().html()
     assert "1 of 1 answered" in wall.html()
     assert "rude" not in wall.html()
+
+
+def test_a_teacher_hides_a_typed_answer_from_every_screen(school: School) -> None:
+    teacher, code = school.teacher(named=True)
+    rude, other = school.student(code, "Ada"), school.student(code, "Eve")
+    wall = Person(school, "classroom", room=code, wall="1")
+    question = {"kind": "sentence", "ask": "Write.", "quantity": "n_tokens", "than": 1, "example": "A word."}
+    asked = school.store.change(code, lambda room: ask(room, question)).question
+    assert asked
+    for person, text in ((rude, "Something rude"), (other, "Something kind")):
+        person.news().write("text_input", f"room:{asked.id}:sentence", text).click(f"room:{asked.id}:give")
+    assert "**Ada**: Something rude" in words(teacher.run().app)
+    assert "**Eve**: Something kind" in words(teacher.app)
+    (of_rude,) = (one for one, text in school.store.answers(code, asked.id).items() if "rude" in text)
+    hide = f"desk:{answer_mark(asked.id, of_rude)}:1"
+    teacher.click(hide).run().click("room:reveal")
+    for person in (wall, other, rude):
+        person.news()
+        assert person is wall or "Something kind" in person.html()
+        assert "rude" not in person.html() + words(person.app) + sentences(person.app)
+    assert "rude" in desk.export(school.room(code)).decode(), "the teacher's table has it"
+    teacher.click(hide.removesuffix("1") + "0")
+    assert "rude" in other.news().html()
+
+
+def test_a_teacher_renames_and_removes_members(school: School) -> None:
+    teacher, code = school.teacher(named=True)
+    ada, second = school.student(code, "Ada"), school.student(code, "ada")
+    assert [one.nickname for one in school.store.members(code).values()] == ["Ada", "ada 2"]
+    first = next(iter(school.store.members(code)))
+    teacher.run().put("selectbox", "desk:member", first)
+    teacher.put("text_input", f"desk:nickname:{first}", "Grace").click("desk:rename")
+    assert "Grace" in words(ada.news().app)
+    ada.run()
+    assert school.store.members(code)[first].nickname == "Grace"
+    teacher.run().put("selectbox", "desk:member", first).click("desk:remove")
+    assert [one.nickname for one in school.store.members(code).values()] == ["ada 2"]
+    assert code in sentences(ada.run().app), "it is said"
+    assert "room" not in ada.values()
+    assert second.news().values()["room"] == code
 
 
 def test_the_desk_says_whom_to_ask(school: School) -> None:

@@ -153,6 +153,21 @@ def test_members_join_move_and_return(store: RoomStore, room: Room) -> None:
     assert all(member.is_present(now) and not member.is_present(now + 2 * PRESENT) for member in members.values())
 
 
+def test_a_member_is_removed_and_the_answers_stay(store: RoomStore, room: Room) -> None:
+    asked = store.change(room.code, lambda one: ask(one, {"kind": "choice"})).question
+    assert asked
+    for name in ("a", "b"):
+        store.join(room.code, Member(name))
+        store.answer(room.code, asked.id, name, "1")
+    before = store.pulse(room.code).activity
+    store.remove(room.code, "a")
+    assert [*store.members(room.code)] == ["b"]
+    assert {*store.answers(room.code, asked.id)} == {"a", "b"}
+    assert store.pulse(room.code).activity > before
+    with pytest.raises(RoomError):
+        store.answer(room.code, asked.id, "a", "2")
+
+
 def test_a_full_room_makes_room_for_those_who_are_here(
     store: RoomStore, room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,8 +18,8 @@ from pages.components.lazy import expander
 from pages.components.rooms import room_door, room_refresh
 from pages.core.words.markdown import plain, say_error
 from pages.state import links, state
-from pages.teaching.desk import asking, concepts, hidden, question_box
-from pages.teaching.lessons import library, path
+from pages.teaching.desk import asking, concepts, hidden, moderation, question_box
+from pages.teaching.lessons import library, path, progress
 from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.params import LessonParams, RoomParams
 from pages.teaching.questions import Look, Question, controls
@@ -34,6 +34,12 @@ from pages.teaching.stage.asked import read
 _CLOSES = "_desk_closes"
 #: Before the name of a control: how often its widget was made, and the value that this desk drew or chose last.
 _KNOWN = "_desk_known_"
+#: Buttons of a step that was just drawn wait, as in `progress.turns`; another step's animation begins again.
+TURNED = """<style>
+.stMain :is([class*="st-key-desk-back-"], [class*="st-key-desk-next-"], [class*="st-key-desk-path-"]) button {{
+  animation: enc-turned-{number} {seconds}s; }}
+@keyframes enc-turned-{number} {{ from, to {{ pointer-events: none; opacity: 0.6; }} }}
+</style>"""
 #: Answers whose reasons the teacher may ask for, and names for each.
 MOST_ASKED = 3
 
@@ -59,7 +65,7 @@ def _invitation(now: Room) -> None:
         "Open the wall",
         f"?{RoomParams.code.name}={now.code}&{RoomParams.wall.name}=1",
         icon=":material/cast:",
-        type="secondary" if now.asked else "primary",
+        type="secondary" if now.asked or now.view else "primary",
         help="A window for the projector: code, questions, answers and pictures, and nothing else.",
     )
     part = expander("How to join", "desk-join", icon=":material/qr_code:") if now.asked else st.container()
@@ -93,14 +99,15 @@ def _lesson(now: Room) -> tuple[Lesson, int] | None:
             first = path.paths()[chosen].marks[0] if chosen in path.paths() else None
             lesson = lessons[first.lesson if first else chosen]
             begin = partial(show_step, lesson, first.step if first else lesson.first, chosen if first else "")
-            button("Begin this lesson", "play_arrow", "desk:begin", begin, type="primary")
+            kind = "secondary" if question_box.waits(now) else "primary"
+            button("Begin this lesson", "play_arrow", "desk:begin", begin, type=kind)
         elif opened:
-            _turn(opened, opened.nearest(number), along, lessons)
+            _turn(now, opened, opened.nearest(number), along, lessons)
             return opened, opened.nearest(number)
     return None
 
 
-def _turn(lesson: Lesson, number: int, along: path.Path | None, lessons: Mapping[str, Lesson]) -> None:
+def _turn(now: Room, lesson: Lesson, number: int, along: path.Path | None, lessons: Mapping[str, Lesson]) -> None:
     """Back and Next: along the path at a step of it, otherwise through the lesson."""
     at = along.place(lesson.name, number) if along else None
     marks = along.marks if along else ()
@@ -110,6 +117,9 @@ def _turn(lesson: Lesson, number: int, along: path.Path | None, lessons: Mapping
             return (lesson, number + by) if lesson.first <= number + by <= lesson.last else None
         return (lessons[marks[at + by].lesson], marks[at + by].step) if 0 <= at + by < len(marks) else None
 
+    waits, is_last = question_box.waits(now), other(1) is None
+    progress.note_drawn(lesson, number)
+    st.html(TURNED.format(number=f"{at}-{number}", seconds=progress.TURNED))
     # The keys have the number: a click that a reconnect repeats turns no second page.
     place = number if at is None else f"path:{at}"
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -119,16 +129,25 @@ def _turn(lesson: Lesson, number: int, along: path.Path | None, lessons: Mapping
                 title,
                 icon,
                 f"desk:{title.lower()}:{place}",
-                partial(show_step, *(to or (lesson, number))),
-                type="primary" if by > 0 else "secondary",
+                partial(_turn_to, *(to or (lesson, number))),
+                type="primary" if by > 0 and not waits and not is_last else "secondary",
                 disabled=to is None,
             )
+    if is_last and not waits:
+        st.markdown(
+            "**The lesson is over.** Save “Answers as CSV” below. Then choose another lesson, or close the room."
+        )
     st.markdown(f"**{plain(lesson.step(number).title)}** · step {number} of {lesson.last}")
     if at is not None and along:
         mark = marks[at]
         following = other(1)
         then = f" Next: {plain(following[0].step(following[1]).title)}." if following else ""
         st.caption(f"Minute {mark.at} to {mark.at + mark.minutes} of {along.name}. {plain(mark.do)}{then}")
+
+
+def _turn_to(lesson: Lesson, number: int) -> None:
+    if progress.turns():
+        show_step(lesson, number)
 
 
 def _script(lesson: Lesson, number: int) -> None:
@@ -201,9 +220,9 @@ def _answers(asked: Asked) -> None:
         results.draw(now, asked, question, look)
         _late(now, asked, question, look)
         _advice(now, asked, question, look)
+        moderation.answers(now, asked, question, look)
         _whom(now, asked, question, look)
-        if now.named:
-            _who(now, asked)
+        _who(now, asked)
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
 
@@ -221,7 +240,7 @@ def _advice(now: Room, asked: Asked, question: Question, look: Look | None) -> N
     """Whether a discussion pays, from the first vote. The desk is the teacher's: the class does not see it."""
     if not votes.may_follow(asked):
         return
-    vote = results.vote(asked.id, session.answers(now.code, asked.id), question, look)
+    vote = results.vote(asked.id, votes.answers(now, asked.id), question, look)
     if vote.right is not None:
         st.markdown(f"**{vote.right:.0%} right** of {len(vote.given)}. {votes.advice(vote.right)}")
 
@@ -230,7 +249,7 @@ def _whom(now: Room, asked: Asked, question: Question, look: Look | None) -> Non
     """Whose reasons to ask for: one who is right, and the most frequent wrong answers, by name if there are names."""
     if question.kind in ("draw", "gesture", "test", "conclusion", "sentence") or look is None:
         return
-    vote = results.vote(asked.id, session.answers(now.code, asked.id), question, look)
+    vote = results.vote(asked.id, votes.answers(now, asked.id), question, look)
     members = session.members(now.code) if now.named else {}
     ranked = sorted(vote.bars, key=lambda bar: (not bar.right, -bar.count))[:MOST_ASKED]
     for bar in ranked if len(vote.bars) > 1 else ():
@@ -243,8 +262,9 @@ def _whom(now: Room, asked: Asked, question: Question, look: Look | None) -> Non
 def _who(now: Room, asked: Asked) -> None:
     members, answered = session.members(now.code), session.answers(now.code, asked.id)
     missing = [one.nickname for one in present(members) if one.id not in answered]
-    if missing:
-        st.caption("Not yet: " + ", ".join(plain(name) for name in sorted(missing)))
+    if missing and not asked.revealed:
+        names = ", ".join(plain(name) for name in sorted(missing)) if now.named else str(len(missing))
+        st.caption(f"Not yet: {names}")
 
 
 def export(now: Room) -> bytes:
@@ -255,12 +275,17 @@ def export(now: Room) -> bytes:
         came_late = late.pop(asked.id, {})
         if asked.definition["kind"] != "test":  # it has a table of its own, without names
             about, vote = read(asked), 2 if asked.before else 1
-            rows += results.rows(*about, session.answers(now.code, asked.id), members, vote)
-            rows += results.rows(*about, came_late, members, vote, late=True)
+            of = library.step_of(asked.definition, asked.view)
+            rows += results.rows(*about, session.answers(now.code, asked.id), members, vote, step=of)
+            rows += results.rows(*about, came_late, members, vote, late=True, step=of)
     for name, given in sorted(late.items()):
         step = from_files.step(name)
         if step is not None and step.question is not None:
-            rows += results.rows(step.question, library.look_of(step.view), given, members, 1, late=True)
+            about, of = (
+                (step.question, library.look_of(step.view)),
+                library.step_of(step.question.definition(), step.view),
+            )
+            rows += results.rows(*about, given, members, 1, late=True, step=of)
     return as_csv(pd.DataFrame(rows, columns=results.COLUMNS))
 
 
@@ -279,7 +304,8 @@ def _members() -> None:
         return
     _refresh(now, "members")
     try:
-        here = [*present(session.members(now.code))]
+        joined = session.members(now.code)
+        here = [*present(joined)]
         late = sum(map(len, late_answers(session.store(), now.code).values()))
     except RoomError as error:
         say_error(error, st.warning, icon=None)
@@ -291,9 +317,8 @@ def _members() -> None:
         st.caption("On their own: " + ", ".join(f"{page} {count}" for page, count in elsewhere.most_common()))
     if late:
         st.caption(f"Late answers, with those of lessons’ files: {late}. “Answers as CSV” has them.")
-    if now.named and here:
-        with st.expander("Names"):
-            st.write(", ".join(plain(one.nickname) for one in sorted(here, key=lambda one: one.nickname.casefold())))
+    if joined:
+        moderation.names(joined, named=now.named)
 
 
 def present(members: Mapping[str, Member]) -> Iterator[Member]:
@@ -354,7 +379,11 @@ def _chosen(key: str) -> Any:
 
 def _hide(key: str) -> None:
     chosen = _chosen(key)
-    session.teach(lambda room: replace(room, hidden=(*chosen, *({BARS} & {*room.hidden}))))
+
+    def edit(room: Room) -> Room:
+        return replace(room, hidden=(*chosen, *(one for one in room.hidden if one not in hidden.CONTROLS)))
+
+    session.teach(edit)
 
 
 def _show_bars(key: str) -> None:

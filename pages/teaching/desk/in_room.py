@@ -64,7 +64,7 @@ class InRoom:
         if own.wall:
             return wall.draw(now)
         if not own.teaches:
-            return ballot.draw(own, now)
+            return ballot.draw(own, now, self.folder)
         return self.folder == DESK or question_box.draw(now)
 
     def after(self) -> None:

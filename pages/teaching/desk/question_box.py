@@ -9,7 +9,7 @@ from encoder.errors import EncoderError
 from pages.components.button import button
 from pages.core.words.markdown import plain, say_error
 from pages.teaching.desk import asking
-from pages.teaching.rooms import Asked, Room, session
+from pages.teaching.rooms import Asked, Room, ask, session
 from pages.teaching.rooms.room import end_question
 from pages.teaching.stage import outcome, results, votes
 from pages.teaching.stage.asked import read
@@ -30,10 +30,9 @@ def draw(now: Room) -> bool:
     st.session_state.pop(ASKING, None)
     with st.container(border=True, key="room-question"):
         _question(now, now.question)
-    waits = now.question.hides and not now.question.revealed
-    if waits:
+    if now.question.withholds:
         st.info("The class predicts. The page comes back with the result.", icon=":material/visibility_off:")
-    return not waits
+    return not now.question.withholds
 
 
 def _question(now: Room, asked: Asked) -> None:
@@ -54,7 +53,7 @@ def _question(now: Room, asked: Asked) -> None:
 def teachers_buttons(asked: Asked) -> None:
     """Reveal and close. For the page and for the desk."""
     with st.container(horizontal=True):
-        if not asked.revealed and asked.definition.get("kind") != "test":
+        if _has_result(asked):
             button("Show the result", "visibility", "room:reveal", partial(reveal, asked.id), type="primary")
         if votes.may_follow(asked):
             button(
@@ -64,7 +63,24 @@ def teachers_buttons(asked: Asked) -> None:
                 partial(votes.again, asked.id),
                 help="The first vote is kept. Everybody gets a partner and answers again.",
             )
+        if asked.revealed:
+            button(
+                "Ask again",
+                "replay",
+                "room:ask-again",
+                partial(ask_again, asked.id),
+                help="A new vote without answers. The table of answers keeps this one.",
+            )
         button("Close the question", "close", "room:close-question", partial(close, asked.id))
+
+
+def _has_result(asked: Asked) -> bool:
+    return not asked.revealed and asked.definition.get("kind") != "test"
+
+
+def waits(now: Room) -> bool:
+    """Whether a question waits for its result, which the teacher shows next."""
+    return now.question is not None and _has_result(now.question)
 
 
 def reveal(question: str) -> None:
@@ -74,6 +90,18 @@ def reveal(question: str) -> None:
         if room.question is None or room.question.id != question:
             return room
         return dataclasses.replace(room, question=dataclasses.replace(room.question, revealed=True))
+
+    session.teach(edit)
+
+
+def ask_again(question: str) -> None:
+    """Ask a question whose result was shown once more, without its answers. For callbacks."""
+
+    def edit(room: Room) -> Room:
+        asked = room.question
+        if asked is None or asked.id != question or not asked.revealed:
+            return room
+        return ask(room, asked.definition, asked.view, hides=asked.hides)
 
     session.teach(edit)
 

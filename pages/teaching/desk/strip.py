@@ -86,7 +86,7 @@ def _students_buttons(own: Seat, now: Room) -> list[StripButton]:
         return []
     if not own.follows:
         return [{"name": "return", "label": "Return to class", "primary": True}]
-    if now.frozen or not now.view:
+    if now.frozen or not now.view or (now.question is not None and now.question.withholds):
         return []
     return [{"name": "around", "label": "Look around", "title": "Stop following; “Return to class” takes you back"}]
 
@@ -95,6 +95,7 @@ def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
     buttons: list[StripButton] = []
     if folder != DESK and (opened := progress.current()) is not None:
         step = opened.number
+        progress.note_drawn(opened.lesson, step)
         buttons += [
             {"name": f"{STEP}{step - 1}", "label": "◀", "title": "Previous step of the lesson, for everybody"},
             {"name": f"{STEP}{step + 1}", "label": "▶", "title": "Next step of the lesson, for everybody"},
@@ -115,7 +116,7 @@ def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
         {"name": "recall", "label": "Call back", "title": "Everybody follows again"},
     ]
     if folder == DESK:
-        return [*buttons, {"name": "page", "label": "To the class's page", "primary": True}] if now.view else buttons
+        return [*buttons, {"name": "page", "label": "To the class's page"}] if now.view else buttons
     if now.question is None or now.question.revealed:
         buttons.append({"name": "ask", "label": "Ask", "title": "Ask the class about this page"})
     return [*buttons, {"name": "desk", "label": "Desk", "title": "Lesson, questions, answers, code", "primary": True}]
@@ -129,7 +130,12 @@ def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
 
 def _turn(number: str) -> None:
     opened = progress.current()
-    if opened is not None and number.isdecimal() and opened.lesson.nearest(int(number)) == int(number):
+    if (
+        opened is not None
+        and progress.turns()
+        and number.isdecimal()
+        and opened.lesson.nearest(int(number)) == int(number)
+    ):
         progress.open_step(opened.lesson, int(number))
 
 

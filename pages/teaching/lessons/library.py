@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from encoder import EncoderError
 from encoder.checkpoints import BUNDLED
@@ -57,6 +58,17 @@ def find(name: str, language: str = "") -> Lesson | None:
 def is_own(lesson: Lesson) -> bool:
     """Whether a lesson is of the operator's folder."""
     return not (SHIPPED / f"{lesson.name}.md").is_file()
+
+
+def step_of(definition: Mapping[str, Any], view: Mapping[str, str]) -> tuple[str, int] | None:
+    """The lesson, in any language, and the number of the step that asks a question about a view; None if none does."""
+    for language in ("", *languages()):
+        for one in lessons(language)[0]:
+            for number, step in one.numbered():
+                asks = step.question.definition() if step.question is not None else {}
+                if asks.get("ask") == definition.get("ask") and dict(step.view) == dict(view):
+                    return one.name, number
+    return None
 
 
 def languages() -> list[str]:

@@ -1,6 +1,7 @@
 """Which lesson is open, the answers given in this session, and the way from step to step."""
 
 import json
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,8 @@ from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.params import LessonParams, RoomParams
 
 _ANSWERS, _LOOKS, _EXPLORES = "_lesson_answers", "_lesson_looks", "_lesson_explores"
+#: The step whose buttons a teacher sees, and since when; seconds in which a click was meant for the step before.
+_DRAWN, TURNED = "_lesson_drawn", 1.0
 #: Values that a step leaves as the reader set them.
 KEPT = (
     LessonParams.lesson, LessonParams.number, LessonParams.path, LessonParams.language, RoomParams.code,
@@ -65,6 +68,18 @@ def open_step(lesson: Lesson, number: int) -> None:
     state.put(LessonParams.lesson, lesson.name)
     state.put(LessonParams.number, number)
     show_view(lesson.step(number))
+
+
+def note_drawn(lesson: Lesson, number: int) -> None:
+    """Note that the buttons of a step are drawn for a teacher: `turns` says from when on they count."""
+    if st.session_state.get(_DRAWN, ("",))[0] != (key := (lesson.name, number)):
+        st.session_state[_DRAWN] = key, time.monotonic()
+
+
+def turns() -> bool:
+    """Whether a teacher's click turns a step: the second of two in a row was not meant for the step just drawn."""
+    _, since = st.session_state.get(_DRAWN, ("", -TURNED))
+    return time.monotonic() - since >= TURNED
 
 
 def show_view(step: Step) -> None:

@@ -37,6 +37,8 @@ NAMES_PART = (
     (re.compile(r"[Rr]ollout"), "contribution", "beyond", "rollout"),
     (re.compile(r"[Gg]radients at initialisation"), "training", "train_part", "gradients"),
 )
+#: What says where an order begins, in the languages of the lessons.
+SAYS_END = re.compile(r"\b(first|begin|primer\w*|erst\w*|premi\w*|primeir\w*)\b", re.IGNORECASE)
 #: Items of an order that differ by less, relative to the larger, are a guess.
 TOO_CLOSE = 0.01
 
@@ -211,7 +213,7 @@ def _rounded(question: Question, look: Look) -> Iterator[str]:
             yield f"both numbers are shown as {left}, and the answer says that they differ."
     if question.kind == "number":
         is_tiny = 0 < abs(truth.value) < 1e-6  # it is shown in words
-        shown = 0.0 if is_tiny else _value(exact_or_in_words(truth.value).replace("−", "-"))
+        shown = 0.0 if is_tiny else _value(exact_or_in_words(truth.value).replace("−", "-").removeprefix(">"))
         if not question.grade(read_answer(question, json.dumps(shown), look), look).right:
             yield f"the answer as it is shown, {shown:g}, counts as wrong: allow more."
         for written in NUMBER.findall(question.why):
@@ -220,6 +222,8 @@ def _rounded(question: Question, look: Look) -> Iterator[str]:
             if near and round(truth.value, places) != value:
                 yield f"why says {written}, and the model computes {exact_or_in_words(truth.value)}."
     if isinstance(question, OrderQuestion):
+        if not SAYS_END.search(question.ask):
+            yield "the question does not say which end is first: for example “Put the largest first.”"
         values = list(truth.numbers.items())
         for (first, larger), (second, smaller) in itertools.pairwise(values):
             if larger - smaller < TOO_CLOSE * abs(larger):

@@ -15,7 +15,7 @@ from pages.components.gesture import gesture
 from pages.components.row_sketch import row_sketch
 from pages.core.words import plain
 from pages.teaching.questions import concept_test, gestures, kinds, open_kinds
-from pages.teaching.questions.quantities import Look, QuestionError
+from pages.teaching.questions.quantities import SHARES, Look, QuestionError
 from pages.teaching.questions.question import Choosing, Grade, Question, Truth
 
 Give = Callable[[Any], object]
@@ -109,6 +109,8 @@ def _number(question: kinds.NumberQuestion, look: Look, key: str, give: Give) ->
         value = _read_number(st.session_state[f"{key}:number"])
         if value is None:
             raise QuestionError("Enter a number, such as 0.25, 1024 or 4e8.")
+        if question.asked.quantity.name in SHARES and not 0 <= value <= 1:
+            raise QuestionError("This number is between 0 and 1: write 90% as 0.9.")
         return value
 
     with _form(key, read, give):
@@ -231,13 +233,18 @@ def further_numbers(truth: Truth) -> Mapping[str, float]:
     return {} if [*truth.numbers.values()] == [truth.value] else truth.numbers
 
 
+def right_answer(question: Question, look: Look, truth: Truth) -> str:
+    """All right answers in words."""
+    return " or ".join(answer_text(question, look, one) for one in truth.answers)
+
+
 def true_value(question: Question, look: Look, truth: Truth) -> str:
     """The truth in one sentence."""
     if question.kind == "draw":
         return "You see the model's row next to yours."
     if isinstance(question, gestures.GestureQuestion):
         return question.task(look).said
-    listed = " or ".join(answer_text(question, look, one) for one in truth.answers)
+    listed = right_answer(question, look, truth)
     match question.kind:
         case "sentence":
             return f"A sentence that works: “{listed}”"

@@ -77,6 +77,14 @@ def _same(one: float, other: float) -> bool:
     return three_digits(one) == three_digits(other)
 
 
+#: Heads whose number differs by less, as a share of the best, count as right, too: nobody sees so little on a map.
+AS_GOOD = 0.1
+
+
+def _is_as_good(value: float, best: float) -> bool:
+    return _same(value, best) or abs(value - best) <= AS_GOOD * abs(best)
+
+
 #: A row of attention.
 ROW = r"\alpha_{ij} = \mathrm{softmax}_j\big(q_i \cdot k_j / \sqrt{d_k}\big)"
 
@@ -115,11 +123,11 @@ class HeadQuestion(OfQuantity, Question):
         return dict(sorted(measured.items(), key=lambda item: -sign * item[1]))
 
     def truth(self, look: Look) -> Truth:
-        """The best head as [layer, head]; several where a screen shows the same number."""
+        """The best head as [layer, head], and those whose number is as good as the best."""
         values = self._values(look)
         best = next(iter(values.values()))
         numbers = {f"L{layer} H{head}": value for (layer, head), value in itertools.islice(values.items(), 3)}
-        accepted = [list(place) for place, value in values.items() if _same(value, best)]
+        accepted = [list(place) for place, value in values.items() if _is_as_good(value, best)]
         return Truth(accepted, numbers, self.asked.quantity.formula, several=True)
 
     def read(self, answer: Any, look: Look) -> list[int]:

@@ -143,6 +143,15 @@ class Asked:
 
 
 QUANTITIES: dict[str, Quantity] = {}
+#: Quantities that no text changes: arithmetic with given numbers, and numbers of the model.
+OF_NO_TEXT = frozenset(
+    ("config", "dot_variance", "layer_flops", "n_parameters", "query_components", "softmax", "weighted_sum")
+)
+#: Quantities between 0 and 1.
+SHARES = frozenset(
+    "causal_weight cross_weight decoder_weight norm_weighted on_later_tokens on_padding on_special_tokens "
+    "softmax weight written_probability".split()
+)
 #: What a reader sees where the name of a quantity is an abbreviation.
 LABELS = {
     "n_tokens": "tokens",

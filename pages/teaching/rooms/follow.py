@@ -20,7 +20,7 @@ from pages.base.work.page_slots import Slots, draw_for_class
 from pages.state import former, links, not_chosen, state
 from pages.teaching.params import LessonParams, RoomParams
 from pages.teaching.rooms import session
-from pages.teaching.rooms.room import Room, ask, end_question
+from pages.teaching.rooms.room import Room, ask, asked_before, bring_back, end_question
 from pages.teaching.rooms.session import DESK
 from pages.teaching.rooms.store import full
 
@@ -206,6 +206,8 @@ def after(page: str) -> None:
 def publish(view: Mapping[str, str]) -> None:
     """Show a view to the class. Another step of a lesson asks its question; a step without one ends the last.
 
+    A question that the room was asked before comes back as it was left, with its answers and its result.
+
     A room that holds no more questions shows the step without its question: a lesson goes on.
     """
     step = _lesson_step(view)
@@ -221,7 +223,9 @@ def publish(view: Mapping[str, str]) -> None:
         if not session.teach(edit):
             st.session_state[_SHOWN] = {}  # the next run tries again
             return
-        if now.is_full and step is not None and step.question is not None and _step(view) != _step(now.view):
+        new = session.room()
+        lacks = new is not None and new.question is None and step is not None and step.question is not None
+        if now.is_full and lacks and _step(view) != _step(now.view):
             session.say(f"This step comes without its question. {full()}")
     st.session_state[_SEEN] = dict(view)
 
@@ -242,9 +246,12 @@ def _lesson_step(view: Mapping[str, str]) -> "Step | None":
 
 
 def _with_question(room: Room, step: "Step | None") -> Room:
-    if step is None or step.question is None or room.is_full:
+    if step is None or step.question is None:
         return room
-    return ask(room, step.question.definition(), step.view, hides=not step.question.look)
+    definition = step.question.definition()
+    if (known := asked_before(room, definition, step.view)) is not None:
+        return bring_back(room, known)
+    return room if room.is_full else ask(room, definition, step.view, hides=not step.question.look)
 
 
 def return_to_class() -> None:

@@ -118,6 +118,18 @@ class RedisStore(RoomStore):
 
         self._transaction(write, _key(code, "room"), members)
 
+    def remove(self, code: str, member: str) -> None:
+
+        def write(pipe: Pipeline) -> None:
+            room = _room(pipe, code)
+            pipe.multi()
+            pipe.hdel(_key(code, "members"), member)
+            pipe.hdel(_key(code, "seen"), member)
+            pipe.incr(_key(code, "activity"))
+            _expire(pipe, room, "activity")
+
+        self._transaction(write, _key(code, "room"))
+
     def seen(self, code: str, members: Collection[str]) -> None:
         if not members:
             return

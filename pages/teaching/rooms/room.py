@@ -46,16 +46,21 @@ class Asked:
     revealed: bool = False
     before: str = ""
 
+    @property
+    def withholds(self) -> bool:
+        """Whether no page is drawn on a student's screen now: one of them would tell the answer."""
+        return self.hides and not self.revealed
+
 
 @dataclass(frozen=True)
 class Room:
     """What everybody in a room shares. Each change by the teacher gives it the next version.
 
     key_hash: SHA-256 of the teacher's key; opened: seconds since 1970; view: page and values, as in a link; frozen:
-    nobody may leave the teacher's view; hidden: controls that members do not see; spotlight: whether the selection
-    pulses; recalled: how often the teacher called everybody
-    back; named: whether members give a nickname; timer: when it ends, in seconds since 1970, 0 for none; past: the
-    questions before, the newest last; asked: how many so far.
+    nobody may leave the teacher's view; hidden: controls that members do not see, and `answer_mark`s; spotlight:
+    whether the selection pulses; recalled: how often the teacher called everybody back; named: whether
+    members give a nickname; timer: when it ends, in seconds since 1970, 0 for none; past: the questions before, the
+    newest last; asked: how many so far.
     """
 
     code: str
@@ -195,6 +200,32 @@ def end_question(room: Room) -> Room:
     while len(past) > 1 and len(json.dumps([asdict(one) for one in past])) > limits.ROOM_PAST.value:
         past = past[1:]
     return replace(room, question=None, past=past)
+
+
+def asked_before(room: Room, definition: Mapping[str, Any], view: Mapping[str, str]) -> Asked | None:
+    """The newest of a room's earlier questions with these words about this view; None without one."""
+    sought = _written(definition, view)
+    return next((one for one in reversed(room.past) if _written(one.definition, one.view) == sought), None)
+
+
+def _written(definition: Mapping[str, Any], view: Mapping[str, str]) -> str:
+    return json.dumps([definition, view], sort_keys=True)  # a store makes lists of tuples
+
+
+def bring_back(room: Room, asked: Asked) -> Room:
+    """The room with an earlier question as it was left: its answers are those of its id."""
+    room = end_question(room)
+    return replace(room, question=asked, past=tuple(one for one in room.past if one.id != asked.id))
+
+
+def answer_mark(question: str, member: str) -> str:
+    """What stands among `Room.hidden` for an answer that the class does not see."""
+    return f"answer {hashed(f'{question} {member}')[:16]}"
+
+
+def seen_by_class(room: Room, question: str, answers: Mapping[str, str]) -> dict[str, str]:
+    """The answers to a question, by member, without those that the teacher hides."""
+    return {one: text for one, text in answers.items() if answer_mark(question, one) not in room.hidden}
 
 
 def question_id(room: Room, number: int) -> str:

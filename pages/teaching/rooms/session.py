@@ -5,6 +5,7 @@ id for the tab, and the last one and a teacher's key for the browser.
 """
 
 import contextlib
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -124,6 +125,12 @@ def read() -> Seat | None:
     st.session_state[_STALE] = False
     try:
         found = store().find(own.code)
+        if found is not None and own.member and _is_new(found):
+            known = store().members(own.code).get(own.member)
+            if known is None:
+                leave(f"You are no longer in room {own.code}. Join it again to go on.")
+                return None
+            st.session_state[_SEAT] = own = replace(own, nickname=known.nickname)
     except StoreUnavailable as error:
         st.session_state[_STALE] = True
         say(str(error))
@@ -132,7 +139,7 @@ def read() -> Seat | None:
         leave(str(error))
         return None
     if found is None:
-        leave(f"Room {own.code} is closed. What you see stays as it is.")
+        leave(f"Room {own.code} is closed: its teacher ended it, or its hours are over. You may close this window.")
         return None
     st.session_state[_ROOM] = found
     if changes := st.session_state.get(_CHANGES, ()):
@@ -141,6 +148,12 @@ def read() -> Seat | None:
     for question, value in st.session_state.pop(_WAITING, {}).items():
         answer(question, value)
     return own
+
+
+def _is_new(found: Room) -> bool:
+    """Whether this session has not read this version of the room: the teacher may have changed its members."""
+    before = st.session_state.get(_ROOM)
+    return before is None or before.version != found.version
 
 
 def find(typed: str) -> Room:
@@ -196,9 +209,37 @@ def join(typed: str, nickname: str = "", member: str = "") -> None:
     nickname = read_nickname(nickname)
     if found.named and not nickname:
         raise RoomError("The teacher asks for a nickname: choose one.")
-    own = Seat(found.code, member or new_secret(), nickname=nickname if found.named else "", recalled=found.recalled)
+    member = member or new_secret()
+    nickname = _free(found.code, member, nickname) if found.named else ""
+    own = Seat(found.code, member, nickname=nickname, recalled=found.recalled)
     store().join(found.code, Member(own.member, own.nickname))
     _sit(own, found)
+
+
+def _free(code: str, member: str, nickname: str) -> str:
+    """The nickname, with a number if somebody else in the room has it."""
+    taken = {one.nickname.casefold() for one in store().members(code).values() if one.id != member}
+    names = (nickname if number == 1 else f"{nickname} {number}" for number in itertools.count(1))
+    return next(name for name in names if name.casefold() not in taken)
+
+
+def rename(member: Member, typed: str) -> None:
+    """Give a member another nickname, as the teacher. Raises RoomError."""
+    own, nickname = seat(), read_nickname(typed)
+    if own is None or not own.teaches:
+        return
+    if not nickname:
+        raise RoomError("A nickname has at least one letter or digit: enter another one.")
+    store().join(own.code, replace(member, nickname=_free(own.code, member.id, nickname)))
+    teach(lambda room: room)  # a new version: the member's screen reads it
+
+
+def remove(member: str) -> None:
+    """Remove a member from the room, as the teacher. Raises RoomError."""
+    own = seat()
+    if own is not None and own.teaches:
+        store().remove(own.code, member)
+        teach(lambda room: room)  # as above
 
 
 def _sit(own: Seat, found: Room) -> None:

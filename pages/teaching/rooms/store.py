@@ -57,6 +57,9 @@ class RoomStore(Protocol):
     def join(self, code: str, member: Member) -> None:
         """Add or replace a member. Raises RoomError if the room is full of others."""
 
+    def remove(self, code: str, member: str) -> None:
+        """Forget a member, whose answers stay."""
+
     def seen(self, code: str, members: Collection[str]) -> None:
         """Note that the browsers of these members gave a sign."""
 
@@ -143,6 +146,12 @@ class MemoryStore(RoomStore):
             if kept.members.get(member.id) != member:
                 kept.activity += 1
             kept.members[member.id] = member
+
+    def remove(self, code: str, member: str) -> None:
+        with self._lock:
+            kept = self._kept(code)
+            if kept.members.pop(member, None) is not None:
+                kept.activity += 1
 
     def seen(self, code: str, members: Collection[str]) -> None:
         with self._lock:

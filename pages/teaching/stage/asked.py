@@ -1,10 +1,19 @@
-"""The question that a room answers, as a value."""
+"""The question that a room answers, as a value, and the sentences that it is about."""
+
+import difflib
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, Question, read_question
-from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, TokenQuestion
-from pages.teaching.questions.open_kinds import DrawQuestion
+from pages.teaching.questions.quantities import OF_NO_TEXT, QUANTITIES
 from pages.teaching.rooms import Asked
+
+#: Kinds that are about no text, or ask for one.
+WITHOUT = ("choice", "gesture", "sentence", "test")
+#: Letters of a text that a question shows.
+MOST_LETTERS = 200
 
 
 def read(asked: Asked) -> tuple[Question, Look | None]:
@@ -13,12 +22,40 @@ def read(asked: Asked) -> tuple[Question, Look | None]:
     return question, None if question.kind == "choice" else look_of(asked.view)
 
 
-def sentence(question: Question, look: Look | None) -> str:
-    """The text whose tokens or heads a question asks about, which nothing else on the screen shows; "" without one."""
-    if look is None or look.trace.kind != "text":
-        return ""
-    if isinstance(question, NumberQuestion | HeadQuestion):
-        asked = question.asked
-        is_about = "query" in asked.arguments or asked.quantity.name == "head_measure"
-        return look.about(asked.arguments.get("text")).text if is_about else ""
-    return look.text if isinstance(question, TokenQuestion | DrawQuestion) else ""
+def sentences(asked: Asked, question: Question, look: Look | None) -> list[list[tuple[str, bool]]]:
+    """The texts that a question is about, which nothing else on the screen shows: of its view, and of its numbers.
+
+    Each is a list of words, with whether the first text has another one in its place.
+    """
+    if look is None or look.trace.kind != "text" or question.kind in WITHOUT:
+        return []
+    numbers, texts = set(), []
+    for name, value in _named(question.definition()):
+        if name in QUANTITIES:
+            numbers.add(name)
+        elif name == "text" and isinstance(value, str) and " " in value:
+            texts.append(value)
+    if numbers and numbers <= OF_NO_TEXT:
+        return []
+    both = [look.text, asked.view.get("text_b", ""), *texts]
+    found = [one for one in dict.fromkeys(both) if one and one.rstrip(".") not in question.ask]
+    shown = [textwrap.shorten(one, MOST_LETTERS, placeholder=" …").split() for one in found]
+    return [_marked(shown[0], one) for one in shown]
+
+
+def _named(value: Any) -> Iterator[tuple[str, Any]]:
+    """All fields of a definition, with those inside of them."""
+    if isinstance(value, Mapping):
+        for name, one in value.items():
+            yield name, one
+            yield from _named(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _named(one)
+
+
+def _marked(first: list[str], words: list[str]) -> list[tuple[str, bool]]:
+    kept = set()
+    for block in difflib.SequenceMatcher(None, first, words, autojunk=False).get_matching_blocks():
+        kept.update(range(block.b, block.b + block.size))
+    return [(word, place not in kept) for place, word in enumerate(words)]

@@ -1,6 +1,6 @@
 """The ballot: the question on a student's screen. It fills the window, and no page behind it tells the answer.
 
-Who looks around by herself has the same question above her page.
+Who looks around by herself has the same question above her page, which is not drawn where it would tell the answer.
 """
 
 from functools import partial
@@ -13,25 +13,31 @@ from pages.core.words.markdown import plain, say_error
 from pages.teaching.questions import Look, Question, controls, read_answer
 from pages.teaching.questions.question import Choosing
 from pages.teaching.rooms import Asked, Room, session
+from pages.teaching.rooms.room import seen_by_class
 from pages.teaching.rooms.session import Seat
 from pages.teaching.stage import outcome, results, votes
-from pages.teaching.stage.asked import read, sentence
+from pages.teaching.stage.asked import read, sentences
 
 #: The question whose picture this student has opened.
 _PICTURE = "_room_picture"
+#: Pages that tell the answer to no question.
+WITHOUT_NUMBERS = ("classroom", "glossary", "lessons")
 #: Characters of question and options above which the type is smaller, and the rows are lower.
 LONG = 300
 
 
-def draw(own: Seat, now: Room) -> bool:
-    """Draw the room's question; returns whether the page is drawn below it."""
+def draw(own: Seat, now: Room, page: str) -> bool:
+    """Draw the room's question; returns whether the page is drawn below it. page: the open one."""
     asked = now.question
     if asked is None:
         return True
     if not own.follows:
         with st.container(border=True, key="room-question"):
             _question(own, now, asked)
-        return True
+            is_closed = asked.withholds and page not in WITHOUT_NUMBERS
+            if is_closed:
+                st.caption("This page opens again after the result.")
+        return not is_closed
     if st.session_state.get(_PICTURE) == asked.id and _may_look(asked):
         button("Back to the question", "arrow_back", f"room:{asked.id}:back", partial(_look, ""))
         return True
@@ -44,7 +50,7 @@ def draw(own: Seat, now: Room) -> bool:
 
 def _may_look(asked: Asked) -> bool:
     """Whether the picture may be seen: a question that is read off it, and any question after its result."""
-    return bool(asked.view) and (asked.revealed or not asked.hides)
+    return bool(asked.view) and not asked.withholds
 
 
 def _look(question: str) -> None:
@@ -65,7 +71,7 @@ def _question(own: Seat, now: Room, asked: Asked) -> None:
         question, look = read(asked)
         given = _given(own, now, asked)
         if asked.revealed:
-            _revealed(now, asked, question, look, given)
+            _revealed(own, now, asked, question, look, given)
         elif given is None:
             _ask(own, now, asked, question, look)
         else:
@@ -86,16 +92,21 @@ def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | No
         votes.invite(now, asked, own.member)
         if (first := session.given().get(asked.before)) is not None:
             st.markdown(_said(question, look, first))
-    if text := sentence(question, look):
-        st.caption(plain(text))
+    _about(asked, question, look)
     controls.ask(question, look, f"room:{asked.id}", partial(session.answer, asked.id), drawn="Answer")
 
 
-def _revealed(now: Room, asked: Asked, question: Question, look: Look | None, given: str | None) -> None:
+def _about(asked: Asked, question: Question, look: Look | None) -> None:
+    for words in sentences(asked, question, look):
+        st.caption(" ".join(f"**{plain(word)}**" if is_new else plain(word) for word, is_new in words))
+
+
+def _revealed(own: Seat, now: Room, asked: Asked, question: Question, look: Look | None, given: str | None) -> None:
     """What is right, the part of the picture that the question is about, the class's answers, then the reason."""
     st.markdown(f"**{plain(question.ask)}**")
+    _about(asked, question, look)
     of_class = partial(results.draw, now, asked, question, look)
-    if given is not None:
+    if given is not None and seen_by_class(now, asked.id, {own.member: given}):
         outcome.draw(question, look, read_answer(question, given, look), f"room:{asked.id}:result", of_class)
     else:
         outcome.truth(question, look, of_class)
@@ -103,6 +114,7 @@ def _revealed(now: Room, asked: Asked, question: Question, look: Look | None, gi
 
 def _may_change(asked: Asked, question: Question, look: Look | None, given: str) -> None:
     st.markdown(f"**{plain(question.ask)}**")
+    _about(asked, question, look)
     if asked.id in session.waiting():
         st.markdown("Your answer waits on this page. It is sent as soon as the room store answers.")
     else:

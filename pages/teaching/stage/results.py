@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from encoder.figures.numbers import exact_or_in_words, in_words
 from pages.core.stores import cache
 from pages.core.words.markdown import say_error
 from pages.teaching.questions import Look, Question, controls
-from pages.teaching.rooms import Asked, Member, Room, RoomError, session
+from pages.teaching.rooms import Asked, Member, Room, RoomError
 from pages.teaching.stage import exhibit, votes
 from pages.teaching.stage.bars import Line
 from pages.teaching.stage.bars import table as bars_table
@@ -27,7 +27,7 @@ BARS = 12
 #: Titles of both votes.
 VOTES = ("First vote", "After the discussion")
 #: Of the table of all answers.
-COLUMNS = ("question", "who", "answer", "right", "vote", "reason", "late")
+COLUMNS = ("question", "who", "answer", "right", "vote", "reason", "late", "lesson", "step", "right_answer")
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def fewer(found: Sequence[Bar], most: int) -> list[Bar]:
 def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
     """The class's answers: a histogram, after a discussion of both votes; of rows of attention, their mean."""
     try:
-        answers, first = session.answers(now.code, asked.id), votes.first_answers(now, asked)
+        answers, first = votes.answers(now, asked.id), votes.first_answers(now, asked)
     except RoomError as error:
         say_error(error, st.warning, icon=None)
         return
@@ -232,6 +232,14 @@ def table(found: Sequence[Bar], *, show_right: bool) -> str:
     return bars_table(lines(found, show_right=show_right), "Answers of the class: number of students", heads)
 
 
+def authors(members: Mapping[str, Member], answers: Iterable[str] = ()) -> dict[str, str]:
+    """Member -> nickname, or the number in the order of joining. answers: by whom, who may have left."""
+    known = [*members, *sorted(set(answers) - members.keys())]
+    return {
+        one: (members[one].nickname if one in members else "") or str(number) for number, one in enumerate(known, 1)
+    }
+
+
 def rows(
     question: Question,
     look: Look | None,
@@ -240,15 +248,18 @@ def rows(
     vote: int,
     *,
     late: bool = False,
+    step: tuple[str, int] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """One row for each answer: who, the answer, whether it is right, which vote it is of, a known reason, late or not.
 
+    step: the lesson and the step that the question is of, None if a teacher wrote it.
     who: a nickname, or the number of a member in the order of joining, the same for all questions.
     """
-    numbers = {member: number for number, member in enumerate([*members, *(answers.keys() - members.keys())], 1)}
+    names = authors(members, answers)
+    lesson, number = step or ("", "")
+    right_answer = _right_answer(question, look)
     for member, value in read(question, look, answers).items():
-        known = members.get(member)
-        who = known.nickname if known and known.nickname else str(numbers[member])
+        who = names[member]
         text = json.dumps(value) if question.kind == "draw" else controls.answer_text(question, look, value)
         bar = _bar(question, look, value, text)
         yield {
@@ -259,7 +270,21 @@ def rows(
             "vote": vote,
             "reason": _writable(bar.reason),
             "late": int(late),
+            "lesson": lesson,
+            "step": number,
+            "right_answer": _writable(right_answer),
         }
+
+
+def _right_answer(question: Question, look: Look | None) -> str:
+    """What is right, in words; "" where nothing is computed, or it is a drawing."""
+    if look is None or question.kind in ("draw", "gesture", "test"):
+        return ""
+    try:
+        truth = question.truth(look)
+    except EncoderError:
+        return ""
+    return "" if truth.value is None else controls.right_answer(question, look, truth)
 
 
 def _writable(text: str) -> str:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.teaching.questions import Look, Question
 from pages.teaching.rooms import Asked, Room, RoomError, ask, session
+from pages.teaching.rooms.room import seen_by_class
 
 #: What partners talk about, and then do.
 WHY = "why is your answer right? Then answer again."
@@ -34,7 +35,12 @@ def may_follow(asked: Asked) -> bool:
 
 def first_answers(now: Room, asked: Asked) -> dict[str, str]:
     """The answers of the first vote, by member; empty for a question without one. Raises RoomError."""
-    return session.answers(now.code, asked.before) if asked.before else {}
+    return answers(now, asked.before) if asked.before else {}
+
+
+def answers(now: Room, question: str) -> dict[str, str]:
+    """The answers to a question that the class may see, by member. Raises RoomError."""
+    return seen_by_class(now, question, session.answers(now.code, question))
 
 
 def pairs(first: Mapping[str, str]) -> dict[str, tuple[int, tuple[int, ...]]]:

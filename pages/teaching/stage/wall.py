@@ -25,7 +25,7 @@ from pages.teaching.questions.question import Choosing, Truth
 from pages.teaching.rooms import Asked, Room, RoomError, session
 from pages.teaching.rooms.room import BARS, spaced
 from pages.teaching.stage import exhibit, invite, results, votes
-from pages.teaching.stage.asked import read, sentence
+from pages.teaching.stage.asked import read, sentences
 from pages.teaching.stage.bars import Line, drawn
 
 #: Characters of question and options above which the type is smaller.
@@ -81,7 +81,7 @@ def _question(asked_id: str) -> None:
     asked = now.question
     try:
         question, look = read(asked)
-        answers, first = session.answers(now.code, asked.id), votes.first_answers(now, asked)
+        answers, first = votes.answers(now, asked.id), votes.first_answers(now, asked)
         here = sum(one.is_present(time.time()) for one in session.members(now.code).values())
     except RoomError:
         return  # the line says that the store is away
@@ -130,7 +130,7 @@ def face(
         inner = _open(question, look, None if hides_bars and not asked.revealed else vote)
     return (
         f"<section class='enc-wall{_size(question, look)}' aria-label='Question'>"
-        f"<h1>{html.escape(question.ask)}{value}</h1>{_about(question, look)}{inner}{_both_votes(asked, vote)}"
+        f"<h1>{html.escape(question.ask)}{value}</h1>{_about(asked, question, look)}{inner}{_both_votes(asked, vote)}"
         f"<footer><b>{_count(asked, vote, len(answers), here)}</b>{code}</footer></section>"
     )
 
@@ -143,9 +143,13 @@ def _count(asked: Asked, vote: results.Vote, answers: int, here: int) -> str:
     return results.moved(vote) or right or results.counted(answers)
 
 
-def _about(question: Question, look: Look | None) -> str:
-    text = sentence(question, look)
-    return f"<p class='enc-wall-about'>{html.escape(text)}</p>" if text else ""
+def _about(asked: Asked, question: Question, look: Look | None) -> str:
+    """The sentences, each in a line; what is changed in the second one is marked."""
+    lines = [
+        " ".join(f"<b>{html.escape(word)}</b>" if is_new else html.escape(word) for word, is_new in words)
+        for words in sentences(asked, question, look)
+    ]
+    return f"<p class='enc-wall-about'>{'<br>'.join(lines)}</p>" if lines else ""
 
 
 def _both_votes(asked: Asked, vote: results.Vote) -> str:
