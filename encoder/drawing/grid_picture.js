@@ -210,10 +210,11 @@ function disc(pen, x, y, radius, colour) {
   }
 }
 
+// Around a map and its bar.
 /** @param {GridView} view */
 function frame(view, pen, layout, k, colour, width, dash = []) {
   const [x, y] = cellCorner(view, layout, k);
-  const box = [x - width / 2, y - width / 2, layout.size + width, layout.size + width];
+  const box = [x - width / 2, y - width / 2, layout.size + width, layout.size + layout.bar + width];
   pen.strokeStyle = view.theme.background;
   pen.lineWidth = width + 1.5;
   pen.strokeRect(...box);
