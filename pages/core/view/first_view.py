@@ -121,7 +121,13 @@ def sentence(view: View) -> str:
         return ""
     choice = made.choice
     word = token_names.quoted(view.trace.labels, choice.query)
-    where = f"Chosen for you: L{choice.layer} H{choice.head}, where {word} attends most specifically"
-    if choice.is_pronoun:
-        return f"{where} to an earlier word. A pattern is not proof of coreference."
-    return f"{where} to one word. A pattern is not proof of what the head does."
+    head = f"L{choice.layer} H{choice.head}"
+    if choice.is_pronoun:  # the words it attends to are no answer to the question that a reader has
+        return (
+            f"Attention is not reference: the weights do not say what {word} refers to. Chosen for you: {head}, whose "
+            f"attention from {word} is the most specific."
+        )
+    return (
+        f"Chosen for you: {head}, where {word} attends most specifically to one word. A pattern is not proof of what "
+        "the head does."
+    )
