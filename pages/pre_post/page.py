@@ -81,9 +81,8 @@ def agreement(traces: norm_pair.PairTraces) -> str:
     side, moved = traces.of(original), traces.of("post" if original == "pre" else "pre")
     vector, *_ = causal.outcomes_of(side.loaded, side.trace, [moved.trace], causal.SentenceVector())[-1:]
     return (
-        "Moving the norms changes the vectors: a token’s vector has cosine "
-        f"**{three_digits(tokens)}** with its vector before (mean of the tokens; 1: no change). "
-        f"The {words_of(side.trace).input} vector: **{three_digits(vector)}**."
+        f"The vectors change. Cosine before and after: tokens **{three_digits(tokens)}**, "
+        f"{words_of(side.trace).input} **{three_digits(vector)}** (1: no change)."
     )
 
 

@@ -188,8 +188,8 @@ def test_model_and_this_page_show_the_same_two_numbers_for_moved_norms() -> None
     tokens = residual_stream.output_agreement(one, other)
     _, vector = causal.outcomes_of(model, one, [other], causal.SentenceVector())
     said = written(visit("pre_post", text=text))
-    assert f"cosine **{three_digits(tokens)}** with its vector before" in said
-    assert f"sentence vector: **{three_digits(vector)}**" in said
+    assert f"tokens **{three_digits(tokens)}**" in said
+    assert f"sentence **{three_digits(vector)}**" in said
     effect = picture(visit("model", norm="pre", text=text))["effect"]
     assert three_digits(tokens) in effect
     assert three_digits(vector) in effect

@@ -123,10 +123,7 @@ def sentence(view: View) -> str:
     word = token_names.quoted(view.trace.labels, choice.query)
     head = f"L{choice.layer} H{choice.head}"
     if choice.is_pronoun:  # the words it attends to are no answer to the question that a reader has
-        return (
-            f"Attention is not reference: the weights do not say what {word} refers to. Chosen for you: {head}, whose "
-            f"attention from {word} is the most specific."
-        )
+        return f"Attention is not reference. Chosen for you: {head}, whose attention from {word} is the most specific."
     return (
         f"Chosen for you: {head}, where {word} attends most specifically to one word. A pattern is not proof of what "
         "the head does."
