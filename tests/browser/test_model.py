@@ -328,9 +328,6 @@ def test_values_arrive_and_the_step_waits_for_the_reader(visit: Callable[..., Pa
     river.wait_for()
     boxes = sorted((one.bounding_box() for one in (title, river)), key=lambda box: box["x"])
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]  # “Layer 1” and “Residual stream”
-    river.click()
-    page.get_by_role("heading", name="Residual addition after attention").wait_for()
-    page.get_by_role("button", name="Back to the whole picture").click()
     page.get_by_role("slider", name="Step of the story").fill("8")
     dots = page.locator(".enc-model-flow circle")
     dots.first.wait_for()
@@ -343,6 +340,8 @@ def test_values_arrive_and_the_step_waits_for_the_reader(visit: Callable[..., Pa
     expect(page.locator(".enc-model[data-step='7']")).to_have_count(1)  # nothing goes on by itself
     page.get_by_role("slider", name="Step of the story").fill("0")
     expect(dots).to_have_count(0)
+    river.click()
+    page.get_by_role("heading", name="Residual addition after attention").wait_for()
 
 
 @pytest.mark.slow("another part of the same page")
