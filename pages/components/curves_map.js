@@ -58,8 +58,8 @@ function labels(pen, names, { left, top, side }, theme) {
   });
 }
 
-// A frame in each row around the token that has its answer: in the colour of text around one in that of the page, so
-// that one of them is seen on any cell.
+// A frame in each row around the token that has its answer: in the colour of text around one in that of the page: any cell
+// contrasts with one of them.
 function frames(pen, source, { left, top, side }, size, theme) {
   const cell = side / size;
   pen.lineWidth = 1;

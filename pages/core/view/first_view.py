@@ -122,7 +122,7 @@ def sentence(view: View) -> str:
     choice = made.choice
     word = token_names.quoted(view.trace.labels, choice.query)
     head = f"L{choice.layer} H{choice.head}"
-    if choice.is_pronoun:  # the words it attends to are no answer to the question that a reader has
+    if choice.is_pronoun:  # a reader asks what it refers to
         return f"Attention is not reference. Chosen for you: {head}, whose attention from {word} is the most specific."
     return (
         f"Chosen for you: {head}, where {word} attends most specifically to one word. A pattern is not proof of what "
