@@ -108,9 +108,10 @@ export function arrow(query, key) {
   return `${shown.join() === [query, key].join() ? "" : "\u200e"}${shown.join(" → ")}`;
 }
 
-// "the (4) attends most to mat 0.31, cat 0.2, on 0.1."
+// "the (4) attends most to mat 0.31, cat 0.2, on 0.1."; without weights under a thousandth of the largest.
 export function strongest(name, isQuery, values, names) {
-  const found = Array.from(values, (value, place) => [value, place]).filter(([value]) => value > 0);
+  const least = Math.max(...values) / 1000;
+  const found = Array.from(values, (value, place) => [value, place]).filter(([value]) => value > 0 && value >= least);
   const first = found.sort((a, b) => b[0] - a[0]).slice(0, 3);
   const list = first.map(([value, place]) => `${names[place]} ${inWords(value)}`).join(", ") || "no token";
   return `${name} ${isQuery ? "attends most to" : "is attended to most by"} ${list}.`;

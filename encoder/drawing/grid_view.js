@@ -157,7 +157,8 @@ export class GridView extends Drawing {
     const lines = [];
     const number = Number.isFinite(this.measureOf(k)) ? threeDigits(this.measureOf(k)) : "none";
     if (this.arrays.measure) lines.push(`${this.header.measureLabel || "measure"}: ${number}`);
-    if (this.badgeOf(k)) lines.push(this.badgeOf(k));
+    const badge = this.badgeOf(k);
+    if (badge) lines.push(this.header.badgeTitles?.[badge] ?? badge);
     if (this.pinOf(k)) lines.push(`pinned, ${this.pinOf(k)}`);
     if (this.isDim(k)) lines.push("filtered out");
     const { sharing } = this.header;

@@ -26,7 +26,7 @@ const TURNED = {
   thinnest: 7,
   thinRoom: 250,
 }; // lengths
-const [GUTTER, WIDEST_COLUMN] = [66, 46]; // left of the columns: buttons, and numbers of layers
+const [GUTTER, WIDEST_COLUMN] = [72, 46]; // left of the columns: buttons, and numbers of layers
 const ABOVE = 500; // pixels of the window that other parts of a page need
 const PITCH = 14; // of lines of words
 const LEAST_ROW = 16; // pixels; lower rows have names that are hard to read

@@ -35,7 +35,8 @@ export function placePowers(view) {
   };
   const known = header.switches?.power ?? [];
   const title = make("span", {}, `${view.main ? "Decoder layer" : "Layer"} ${header.layer}`);
-  const river = make("span", { class: "enc-model-river" }, "Residual stream");
+  const river = make("button", { type: "button", class: "enc-model-river" }, "Residual stream");
+  river.addEventListener("click", () => view.choice.open("add-attention")); // where the layer first adds to it
   const put = (element, x, y) =>
     Object.assign(element.style, place.turned ? { left: `${y}px`, top: `${x}px` } : { left: `${x}px`, top: "0" });
   put(title, span.start + 4, place.top + 2);

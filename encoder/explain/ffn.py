@@ -208,7 +208,7 @@ def _formula(
         product, times = r"\, g_{i,n}", rf" \cdot {bracketed(gate[1][n])}"
     if routes is not None:  # neuron n belongs to expert e
         product, times = product + r"\, r_{i,e}", times + rf" \cdot {number(routes[n * len(routes) // len(hidden)])}"
-    rules, numbers = [rf"h_{{i,n}} = {name}(a_{{i,n}}){product}"], []
+    rules, numbers = [], []
     for letter, which, module, values in summed:
         shift = bias(module)
         added = "" if shift is None else rf" + b^{{\mathrm{{{which}}}}}_n"
@@ -216,6 +216,7 @@ def _formula(
         rules.append(rf"{letter}_{{i,n}} = \sum_{{d=0}}^{{D-1}} x_{{i,d}}\, W^{{\mathrm{{{which}}}}}_{{d,n}}{added}")
         terms = long_sum(products(x, weight(module)[:, n]) + start)
         numbers.append((rf"{letter}_{{{i},{n}}}", [terms, number(values[n])]))
+    rules.append(rf"h_{{i,n}} = {name}(a_{{i,n}}){product}")  # last, as its number is
     numbers.append((rf"h_{{{i},{n}}}", [f"{name}({number(up[1][n])}){times}", number(hidden[n])]))
     return Formula(symbols=stack(*rules), numbers=calculation(*numbers))
 

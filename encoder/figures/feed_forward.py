@@ -95,7 +95,7 @@ def left_out_bars(effects: object, parts: Sequence[str], unit: str) -> go.Figure
     values = as_array(effects, name="effects", ndim=2)
     layers, names = np.arange(values.shape[1], dtype=np.int32), [SUBLAYERS[part] for part in parts]
     drawn = [
-        bars(layers, row, f"without {name}", shade, f"layer %{{x}} without {name}: %{{y:+.4g}}")
+        bars(layers, row, f"without {name}", shade, f"layer %{{x}} without {name}: %{{y:+.3g}}")
         for row, name, shade in zip(values, names, colour.SERIES[: len(names)], strict=True)
     ]
     across = component_axis(len(layers), title="layer left out")

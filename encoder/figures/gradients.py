@@ -31,7 +31,7 @@ def last_layer_gradients(frame: pd.DataFrame, theory: Mapping[str, tuple[Sequenc
             showlegend=False,
             marker={"color": colour.faded(shade, 0.45), "symbol": SYMBOLS[str(placement)], "size": 6},
             customdata=rows.seed.to_numpy(),
-            hovertemplate=f"{name}, %{{x}} layers, seed %{{customdata}}: %{{y:.4g}}<extra></extra>",
+            hovertemplate=f"{name}, %{{x}} layers, seed %{{customdata}}: %{{y:.3g}}<extra></extra>",
         )
         hover = f"{name}, %{{x}} layers, mean"
         figure.add_trace(placement_curve(means.index.to_numpy(), means.to_numpy(), str(placement), hover, size=9))

@@ -62,7 +62,7 @@ def effect_map(
     """
     values = as_array(effects, name="effects", ndim=2)
     what = "effect " if title.startswith("effect") else ""
-    hover = f"L%{{y}} H%{{x}}: {what}%{{z:+.4g}}"
+    hover = f"L%{{y}} H%{{x}}: {what}%{{z:+.3g}}"
     figure = layer_map(_rooted(values, hover, title), None, selected)
     marks = dict.fromkeys(switched_off, ("✕", colour.EMPHASIS_LABEL))
     if not np.isnan(values).any() and values.any():
@@ -118,7 +118,7 @@ def knock_out_map(effects: object, labels: Sequence[str]) -> go.Figure:
     effects [L, T]; labels: the tokens. Raises ValueError for shapes or labels that do not fit.
     """
     values = as_array(effects, name="effects", ndim=2)
-    hover, title = "%{x} hidden around layer %{y}: effect %{z:+.4g}", "effect of hiding the token"
+    hover, title = "%{x} hidden around layer %{y}: effect %{z:+.3g}", "effect of hiding the token"
     return layer_map(_rooted(values, hover, title), labels)
 
 

@@ -89,7 +89,7 @@ def _component_rows(rows: list[tuple[str, np.ndarray, float]], selected: int | N
     figure.update_layout(neutral_layout(margin=margin(30), barmode="overlay", showlegend=False))
     figure.update_annotations(x=0, xanchor="left", xref="paper", font={"size": 13})
     for number, (_, values, base) in enumerate(rows, start=1):
-        hover = "component %{x}: %{customdata:.4g}"
+        hover = "component %{x}: %{customdata:.3g}"
         figure.add_traces(_signed_bars(values, base, hover), rows=number, cols=1)
         across = component_axis(n_components, title="component" if number == len(rows) else "")
         figure.update_xaxes(across | {"showticklabels": number == len(rows)}, row=number, col=1)

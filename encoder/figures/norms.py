@@ -69,7 +69,7 @@ def norm_means(
     limit = 1.0 if rounded else limit or ends.limit
     bar = colour_bar("mean: 0 up to rounding" if rounded else title, nticks=5)
     scale = colour.diverging("residual")
-    cells = heatmap(means, (-limit, limit), scale, bar, "%{y}, %{x}: mean %{z:.4g}", first=(0, first))
+    cells = heatmap(means, (-limit, limit), scale, bar, "%{y}, %{x}: mean %{z:.3g}", first=(0, first))
     return _norm_map([cells], names, labels, selected, first)
 
 
@@ -96,7 +96,7 @@ def norm_deviations(
     title = "standard deviation" if limit else ends.titled("standard deviation")
     limit = limit or ends.limit
     scale = colour.logarithmic(colours, 10.0**-LOG_DECADES) if log else colour.sequential(colours)
-    hover, bar = "%{y}, %{x}: standard deviation %{z:.4g}", colour_bar(title, nticks=5)
+    hover, bar = "%{y}, %{x}: standard deviation %{z:.3g}", colour_bar(title, nticks=5)
     traces = [heatmap(stds, (0, limit), scale, bar, hover, first=(0, first), showscale=not log)]
     if log:
         traces.append(logarithmic_bar(title, limit, colours, LOG_DECADES))
@@ -161,7 +161,7 @@ def token_statistics(
     symbols = ("circle", "square", "diamond", "cross", "x", "star")
     for row, what in enumerate(("mean", "standard deviation"), start=1):
         for number, (name, pair) in enumerate(drawn.items()):
-            shade, hover = colour.SERIES[number % len(colour.SERIES)], f"{name}, %{{x}}: {what} %{{y:.4g}}"
+            shade, hover = colour.SERIES[number % len(colour.SERIES)], f"{name}, %{{x}}: {what} %{{y:.3g}}"
             mode = "lines+markers" if n_tokens <= 64 else "lines"
             look: dict[str, Any] = {"symbol": symbols[number % len(symbols)], "width": 1.5, "mode": mode}
             line = curve(places, pair[row - 1], name, shade, hover, legendgroup=name, showlegend=row == 1, **look)

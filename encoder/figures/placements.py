@@ -23,7 +23,7 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 def placement_curve(x: object, y: object, placement: str, hover: str, name: str = "", **look: Any) -> go.Scatter:
     """A curve in the colour and with the symbol of a placement. hover: the label before the number."""
     shade, symbol = PLACEMENT_COLOURS[placement], SYMBOLS[placement]
-    label = f"{hover}: %{{y:.4g}}"
+    label = f"{hover}: %{{y:.3g}}"
     return curve(x, y, name or PLACEMENT_NAMES[placement], shade, label, symbol=symbol, **look)
 
 

@@ -176,7 +176,9 @@ class TaskRun:
             silent = time.monotonic() - self._last_poll > self.heartbeat
             if stop.is_set() or silent:
                 stop.set()  # so that `start` makes a new thread from now on and does not rely on this one
-                self._status = "stopped"
+                self._measure_here()
+                if not self.ended:
+                    self._status = "stopped"
                 return True
             return False
 
@@ -220,6 +222,13 @@ class TaskRun:
             self._keep_frame()
         if last and not self.ended:
             self._status = "done"
+
+    def _measure_here(self) -> None:
+        """The point and the maps of the current step, where they are not kept yet: a stop shows its own step."""
+        if self._losses and not (self._curve and self._curve[-1]["step"] == self._step):
+            self._keep_point()
+        if self._losses and self._frames[-1].step < self._step:
+            self._keep_frame()
 
     def _has_diverged(self) -> bool:
         """Set the status where the loss is not finite, or `DIVERGED_AT` times that of guessing."""

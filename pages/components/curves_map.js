@@ -33,7 +33,7 @@ export function drawMap(canvas, map, look, colours, theme) {
   pen.imageSmoothingEnabled = false;
   pen.drawImage(picture(map, size, colours), place.left, place.top, place.side, place.side);
   if (place.gap > 2) labels(pen, look.labels, place, theme);
-  if (place.side / size >= 5) frames(pen, look.source, place, size);
+  if (place.side / size >= 5) frames(pen, look.source, place, size, theme);
 }
 
 function picture(map, size, colours) {
@@ -58,12 +58,17 @@ function labels(pen, names, { left, top, side }, theme) {
   });
 }
 
-// A frame in each row around the token that has its answer.
-function frames(pen, source, { left, top, side }, size) {
+// A frame in each row around the token that has its answer: in the colour of text around one in that of the page: any cell
+// contrasts with one of them.
+function frames(pen, source, { left, top, side }, size, theme) {
   const cell = side / size;
-  Object.assign(pen, { strokeStyle: "#fff", lineWidth: 1 });
+  pen.lineWidth = 1;
   pen.setLineDash([]);
   source.forEach((column, row) => {
-    pen.strokeRect(left + column * cell + 0.5, top + row * cell + 0.5, cell - 1, cell - 1);
+    const [x, y] = [left + column * cell, top + row * cell];
+    pen.strokeStyle = theme.text;
+    pen.strokeRect(x + 0.5, y + 0.5, cell - 1, cell - 1);
+    pen.strokeStyle = theme.background;
+    pen.strokeRect(x + 1.5, y + 1.5, cell - 3, cell - 3);
   });
 }

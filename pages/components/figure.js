@@ -97,6 +97,7 @@ export function plainText(markup) {
 export function formatNumber(value, format) {
   if (typeof value !== "number") return String(value ?? "");
   if (!Number.isFinite(value)) return "no value";
+  if (format === undefined && Number.isInteger(value)) return String(value).replace(/^-/, "−"); // such as a neuron
   const parts = /^(\+?),?(?:\.(\d+))?([fgred%]?)$/.exec(format ?? ".3f") ?? ["", "", "4", "g"];
   const digits = parts[2] === undefined ? undefined : Number(parts[2]);
   const sign = parts[1] && value >= 0 ? "+" : "";
@@ -109,7 +110,7 @@ export function formatNumber(value, format) {
     r: () => String(Number(value.toPrecision(digits || 6))),
     "": () => String(Number(value.toPrecision(digits || 12))),
   };
-  return (sign + kinds[parts[3]]()).replace(/^-(0(\.0*)?%?)$/, "$1");
+  return (sign + kinds[parts[3]]()).replace(/^-(0(\.0*)?%?)$/, "$1").replace(/^-/, "−");
 }
 
 // The centres along one axis of a map, and the borders between its cells.

@@ -33,6 +33,7 @@ def head_grid(
     measure_label: str = "",
     measure_range: tuple[float, float] = (0.0, 1.0),
     badges: Mapping[str, str] | None = None,
+    badge_titles: Mapping[str, str] | None = None,
     dim: np.ndarray | None = None,
     order: Sequence[Head] | None = None,
     pinned: Sequence[Head] = (),
@@ -52,7 +53,8 @@ def head_grid(
         measure: float [L, H]: a bar under each map; NaN leaves it empty.
         measure_label: the bar's name in the legend and in a head's label.
         measure_range: the values of an empty and a full bar.
-        badges: "L0H3" -> a word or two, in the head's label, and on its map if that is large enough.
+        badges: "L0H3" -> a word or two, on the head's map if that is large enough, else as a dot.
+        badge_titles: a badge -> what the head's label says in its place.
         dim: bool [L, H]: faded maps.
         order: the heads to draw, as (layer, head); unset: all, layers as rows and heads as columns.
         pinned: heads with a numbered pin.
@@ -76,6 +78,7 @@ def head_grid(
         "order": None if order is None else [[rows.index(layer), columns.index(head)] for layer, head in order],
         "pinned": [[int(layer), int(head)] for layer, head in pinned],
         "badges": dict(badges or {}),
+        "badgeTitles": dict(badge_titles or {}),
         "divide": divide,
         "sharing": int(sharing),
         "measureLabel": measure_label,

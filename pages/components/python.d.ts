@@ -56,6 +56,7 @@ interface GridHeader {
   selected: Array<number> | null;
   pinned: Array<Array<number>>;
   badges: Record<string, string>;
+  badgeTitles?: Record<string, string>;
   divide: number | null;
   sharing: number;
   order: Array<Array<number>> | null;

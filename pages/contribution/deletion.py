@@ -39,6 +39,7 @@ def show(view: View) -> Export | None:
     }
     figure = deletion_curves(found.counts, curves, found.random, "hidden tokens", change)
     with answer.area():
+        answer.draw(*_result(view, found))
         input_row.place_on_picture(view)
         plot(
             figure,
@@ -47,7 +48,6 @@ def show(view: View) -> Export | None:
             "attention, and random ones.",
             height=380,
         )
-    st.markdown(_result(view, found))
     with st.container(key="beyond-wall-deletion"):
         st.caption(about.text(__file__, "How to read the test", draws=len(SEEDS)))
     about.expander(__file__, "How the test works, and the debate", **_method(view, params))
@@ -123,8 +123,8 @@ def _run(view: View, params: Params) -> Deletion | None:
         bar.empty()
 
 
-def _result(view: View, found: Deletion) -> str:
-    """Where the most attended tokens lie against the random ones, in numbers."""
+def _result(view: View, found: Deletion) -> tuple[str, str]:
+    """Where the most attended tokens lie against the random ones, in numbers; then which tokens these are."""
     labels, random = view.trace.labels, found.random[:, 0]
     above, inside, below = found.against_random()
     orders = [
@@ -132,12 +132,12 @@ def _result(view: View, found: Deletion) -> str:
         for order in (found.order, found.norm_weighted_order)
     ]
     return (
-        f"In this sentence, the most attended tokens lie **above the random range for {above} of {len(found.counts)} "
-        f"values of *k***, inside it for {inside}, below it for {below}.  \n"
+        f"Hiding the most attended tokens changes the result more than any random draw for **{above} of "
+        f"{len(found.counts)} numbers of hidden tokens**, within the random range for {inside}, less for {below}.",
         f"Change when {token_names.bold(labels, found.order[0])} is hidden, the most attended: "
         f"**{three_digits(found.by_attention[0])}**. One random token: {three_digits(random.min())} to "
-        f"{three_digits(random.max())}, mean {three_digits(random.mean())}.  \n"
-        f"Most attended: {orders[0]}. Most norm-weighted attention: {orders[1]}."
+        f"{three_digits(random.max())}, mean {three_digits(random.mean())}. "
+        f"Most attended: {orders[0]}. Most norm-weighted attention: {orders[1]}.",
     )
 
 

@@ -59,7 +59,7 @@ def _map(view: View) -> go.Figure:
     options = {"log": scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
     figure = weighted_heatmap(values, trace.labels, "rollout", row_offset=part.start, **options)
     with answer.area():
-        answer.draw_row(view, lambda row: {"": made[view.layer, row]}, "By rollout, ")
+        answer.draw_row(view, lambda row: {"": made[view.layer, row]}, f"By rollout after layer {view.layer}, ")
         input_row.place_on_picture(view, ("layer",))
         plot(
             figure,

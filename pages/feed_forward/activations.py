@@ -85,7 +85,8 @@ def draw(selected: Selected) -> NeuronMap:
         ),
     )
     pooled = f" A cell shows the largest of {found.block} neurons." if found.block > 1 else ""
-    st.caption(f"{share(selected)}{pooled}{token_rows.which(rows, n_tokens, selected.token)}")
+    hint = gestures.invitation(" Select a cell for another neuron or token.")
+    st.caption(f"{share(selected)}{pooled}{token_rows.which(rows, n_tokens, selected.token)}{hint}")
     return found
 
 
@@ -142,16 +143,30 @@ def _answer(selected: Selected) -> None:
     at = token_names.bold(labels, selected.token)
     share = f"{selected.layer.active_by_token[selected.token]:.0%} of {len(values):,} neurons"
     active = f"Active ({above(selected)}): {share}."
-    hint = gestures.invitation("Select a cell for another neuron or token.")
     if state.get(PlaceParams.neuron) is None:
-        answer.draw(f"{at} activates most: {strongest}. {active}", hint, clear=_clear if selected.chosen else None)
+        answer.draw(
+            f"{at} activates most: {strongest}. {active}", _tokens(selected), clear=_clear if selected.chosen else None
+        )
         return
     answer.draw(
         f"Neuron **{selected.neuron}** at {at}: activation **{three_digits(selected.activation)}** "
         f"({answer.ordinal(rank)} of {len(values):,}).",
-        f"Largest at this token: {strongest}. {active} {hint}",
+        f"Largest at this token: {strongest}. {active} {_tokens(selected)}",
         clear=_clear,
     )
+
+
+def _tokens(selected: Selected) -> str:
+    """The tokens where the selected neuron is active, the largest activations first."""
+    values, labels = selected.layer.hidden[:, selected.neuron], selected.view.trace.labels
+    strength = selected.layer.strength[:, selected.neuron]
+    active = [int(at) for at in np.argsort(-strength, kind="stable") if selected.layer.active[at, selected.neuron]]
+    if not active:
+        return f"No token activates neuron {selected.neuron}."
+    strongest = ", ".join(
+        f"{token_names.plain(labels, at)} {three_digits(float(values[at]))}" for at in active[: answer.NAMED]
+    )
+    return f"Neuron {selected.neuron} is active at {len(active):,} of {len(values):,} tokens: {strongest}."
 
 
 def _select(found: NeuronMap, token: int, column: int) -> None:

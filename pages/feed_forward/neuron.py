@@ -1,6 +1,5 @@
 """One neuron: its activation at each token, the words of its output vector, and a way to switch it off."""
 
-import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -8,15 +7,13 @@ from encoder import causal
 from encoder.documents.document import Section
 from encoder.edits import Zero
 from encoder.explain.neurons import PromotedWords, promoted_words
-from encoder.figures.numbers import three_digits
 from encoder.figures.token_bars import signed_token_bars
 from pages.components import plot
 from pages.core.inputs.edited import EditParams, Step
 from pages.core.view import token_rows
-from pages.core.widgets import answer
 from pages.core.words import number, plain, references, token_names
 from pages.feed_forward import examples
-from pages.feed_forward.activations import Selected, above
+from pages.feed_forward.activations import Selected
 from pages.state import links, state
 
 #: What the reading leaves out.
@@ -48,19 +45,9 @@ def draw(selected: Selected) -> tuple[dict[str, go.Figure], Section | None]:
 
 
 def _tokens(selected: Selected) -> dict[str, go.Figure]:
-    """The neuron's activation at each token, as bars, and the tokens where it is largest."""
+    """The neuron's activation at each token, as bars."""
     values, labels = selected.layer.hidden[:, selected.neuron], selected.view.trace.labels
     rows = token_rows.part(len(labels), selected.token, "neuron-tokens")
-    strength, what = selected.layer.strength[:, selected.neuron], above(selected)
-    active = [int(at) for at in np.argsort(-strength, kind="stable") if selected.layer.active[at, selected.neuron]]
-    strongest = ", ".join(
-        f"{token_names.bold(labels, at)} {three_digits(float(values[at]))}" for at in active[: answer.NAMED]
-    )
-    st.markdown(
-        f"Tokens that activate it ({what}): {len(active):,} of {len(values):,}, most of all {strongest}."
-        if active
-        else f"None of the {len(values):,} tokens activates it ({what})."
-    )
     figure = signed_token_bars(values[rows], labels, "activation", selected.token, first=rows.start)
     plot(
         figure,

@@ -1,6 +1,7 @@
 """The grid: a small map of every head, coloured, sorted and filtered by a measure or a head type."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -11,6 +12,7 @@ from encoder.maps import beyond
 from encoder.trace.tokens import sentences
 from encoder.views.options import AS_COMPUTED
 from pages.components import head_grid
+from pages.components.button import button
 from pages.components.events import GridEvent
 from pages.components.lazy import popover
 from pages.core.view import View, head_measures, maps, selection
@@ -20,7 +22,7 @@ from pages.core.words import gestures, token_names
 from pages.heads import ask, colourings, image
 from pages.heads import options as head_options
 from pages.heads.compare import sides
-from pages.heads.params import Params, SideB
+from pages.heads.params import AllHeads, Params, SideB
 from pages.heads.types import page as types
 from pages.state import Head, state
 
@@ -50,6 +52,7 @@ def draw_grid(view: View, options: Options) -> None:
         alt=f"Attention maps of all {config.n_layers * config.n_heads} heads, layers downwards, heads to the right.",
         colorscale=figures.thumbnails_lut(view.colours),
         badges=badges,
+        badge_titles={one.badge: one.title for one in head_measures.offered_types(view.trace).values()},
         dim=None if kept.all() or order is not None else ~kept,
         order=order,
         pinned=head_options.heads_of_model(Params.pins, view),
@@ -62,6 +65,7 @@ def draw_grid(view: View, options: Options) -> None:
     gestures.caption(" ".join(filter(None, said)))
     if badges:
         st.caption(head_measures.badge_legend(view.trace, badges.values()))
+        button("All heads by type", "category", "by-type", partial(state.put, AllHeads.part, "roles"), type="tertiary")
 
 
 def _of_type(view: View, head_type: str) -> np.ndarray:
@@ -76,6 +80,14 @@ def _badges(view: View, *, measured: bool) -> Mapping[str, str]:
     """ "L0H3" -> the badge of its type. measured: whether the measures of all heads are needed anyway."""
     is_quick = measured or view.trace.n_tokens <= maps.LONG_TEXT
     return head_measures.badges(view) if is_quick and state.get(Params.badges) else {}
+
+
+def types_of_head(view: View) -> str:
+    """The titles of the open head's types, where the grid marks types; "" without one."""
+    if not _badges(view, measured=False):
+        return ""
+    titles = head_measures.offered_types(view.trace)
+    return ", ".join(titles[one.head_type.name].title for one in head_measures.found_types(view)[view.layer][view.head])
 
 
 def _caption(view: View, options: Options, kept: np.ndarray, order: list[Head] | None) -> Iterator[str]:

@@ -130,8 +130,11 @@ def one_stack(view: View) -> None:
 def head_row(view: View, head: Map) -> None:
     """The name of the open head, its views, and the button that pins it."""
     with st.container(key="heads-row", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        with answer.words_of_picture(options.HEAD):
+        with answer.words_of_picture(options.HEAD), st.container(horizontal=True, vertical_alignment="center"):
             st.header(head.name, anchor=False, width="content")
+            if single(head) is not None and (named := grid.types_of_head(view)):
+                with st.container(key="heads-type", width="content"):
+                    st.caption(named)
         with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):
             options.choose_view(view)
             pinned = (view.layer, view.head) in state.get(Params.pins)

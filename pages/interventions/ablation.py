@@ -37,10 +37,10 @@ def show(view: View, outcome: causal.Outcome) -> None:
         with answer.area():
             draw_answer(view, outcome, found, said)
             if found is not None:
+                with st.container(key="controls-click"):
+                    state.segmented(Params.click, "A click on a head", CLICKS)
                 draw_map(view, found, steps)
     with st.container(key="controls-recipe", horizontal=True, vertical_alignment="center", gap="small"):
-        if found is not None:
-            state.segmented(Params.click, "A click on a head", CLICKS)
         recipe.draw_form(view)
         recipe.draw_recipe(view, steps)
     class_head.draw(view, changed)

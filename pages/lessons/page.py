@@ -62,7 +62,7 @@ def _card(lesson: Lesson, *, is_next: bool) -> None:
         st.header(f"{lesson.label} · {plain(lesson.title)}".removeprefix(" · "), anchor=False)
         done, questions = progress.answered(lesson), sum(step.question is not None for step in lesson.steps)
         progress_note = f" · {done} of {questions} answered" if done else ""
-        st.caption(f"{lesson.minutes} minutes · {plain(lesson.level)} · {lesson.last} steps{progress_note}")
+        st.caption(f"{lesson.minutes} minutes · {plain(lesson.level)} · {_length(lesson)}{progress_note}")
         st.markdown("\n".join(f"- {plain(goal)}" for goal in lesson.goals))
         st.caption(f"Needed: {plain(lesson.needs)}")
         button(
@@ -72,6 +72,11 @@ def _card(lesson: Lesson, *, is_next: bool) -> None:
             partial(progress.open_step, lesson, lesson.first),
             type="primary" if is_next else "secondary",
         )
+
+
+def _length(lesson: Lesson) -> str:
+    """How many steps a lesson has, with the opening before the first one."""
+    return f"{lesson.last} steps{'' if lesson.first else ' after an opening'}"
 
 
 def _take_code() -> None:

@@ -95,7 +95,7 @@ def main(view: View) -> None:
         links.button("heads", "Every head of cross-attention, on Heads", "grid_view", "to-cross", values)
     if decoder.of(trace) is None:
         worth = "" if draws_for_class() else switches.worth(view)  # a forward pass without each head
-        notes = (first_view.sentence(view) or picture.caution(view, view.i), worth)
+        notes = (first_view.sentence(view), worth)
         below.caption(" ".join(note for note in notes if note))
 
 

@@ -103,6 +103,7 @@ def answer(view: View, query: int) -> str:
     return (
         f"{first} In L{view.layer} H{view.head} (layer {view.layer}, head {view.head}), {query_name} attends to "
         f"{key_name}: {in_words(float(row[key]))}. Rank: {rank} of {count}.{_before(view, query, key)}"
+        f"{_caution(view, query)}"
     )
 
 
@@ -143,10 +144,10 @@ def _before(view: View, query: int, key: int) -> str:
     return f" In the unchanged model: {in_words(weight)}."
 
 
-def caution(view: View, query: int | None) -> str:
-    """What the weight of a pronoun does not prove; "" for another word."""
-    is_pronoun = query is not None and view.trace.labels[query].lower() in telling.PRONOUNS
-    return "A pattern is not proof of coreference." if is_pronoun else ""
+def _caution(view: View, query: int) -> str:
+    """What the weight of a pronoun does not say; "" for another word."""
+    is_pronoun = view.trace.labels[query].lower() in telling.PRONOUNS
+    return " Attention is not reference." if is_pronoun else ""
 
 
 def take(view: View, event: ModelEvent, n_prompt: int = 1) -> None:

@@ -81,8 +81,8 @@ def agreement(traces: norm_pair.PairTraces) -> str:
     side, moved = traces.of(original), traces.of("post" if original == "pre" else "pre")
     vector, *_ = causal.outcomes_of(side.loaded, side.trace, [moved.trace], causal.SentenceVector())[-1:]
     return (
-        f"Other vectors: cosine **{three_digits(tokens)}** on average of the tokens, **{three_digits(vector)}** for "
-        f"the {words_of(side.trace).input} vector."
+        f"The vectors change. Cosine before and after: tokens **{three_digits(tokens)}**, "
+        f"{words_of(side.trace).input} **{three_digits(vector)}** (1: no change)."
     )
 
 

@@ -26,7 +26,7 @@ NEEDS = {
     "class": "a class: a classification head (Digits)",
     "caption": "a caption: encoders of images and texts (Digits and captions)",
     "answer": "an answer: a head for its start and end",
-    "entity": "entities of your own labels: GLiNER’s head",
+    "entity": "entities of your own labels: the head of a [GLiNER](https://huggingface.co/models?search=gliner)",
     "sparse": "words of the vocabulary: SPLADE’s head",
     "output": "an output: a decoder (Dates)",
 }

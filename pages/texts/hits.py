@@ -64,8 +64,8 @@ def two(subject: Subject) -> None:
         if parts is not None:
             _differences("Head, FFN, other component", found, parts)
     for one, lifts in zip((found.first, found.second), found.lifts, strict=True):
-        said = "; ".join(f"**{plain(_short(word))}** {signed(effect)}" for word, effect in lifts)
-        st.markdown(f"Rank {one.rank} falls most without: {said}." if said else f"Rank {one.rank}: no word lifts it.")
+        said = ", ".join(f"by {number(effect, 3)} without “**{plain(_short(word))}**”" for word, effect in lifts)
+        st.markdown(f"Rank {one.rank} falls {said}." if said else f"Rank {one.rank}: no word lifts it.")
 
 
 def _short(words: str) -> str:

@@ -36,13 +36,16 @@ def draw(subject: Subject) -> None:
     is_media = subject.given is not None
     if (level or subject.params.each_word) and not is_media:
         state.bound(st.toggle, Params.each_word, "Each word", help="Of up to 128 words. It takes longer than phrases.")
-    both = [("the query’s ", one) for one in why.words_a] + [("the text’s ", one) for one in why.words_b]
+    both = [("query", one) for one in why.words_a] + [("text", one) for one in why.words_b]
     named = [one for one in sorted(both, key=lambda one: -one[1].effect)[:NAMED] if one[1].effect >= LEAST_EFFECT]
     everything = [one for _, one in both]
     with answer.area():
-        strongest = "; ".join(f"{of}**{plain(one.word)}** {_signed(one.effect)}" for of, one in named)
-        none = f"Leaving out a word does not lower the {why.kind}."
-        fallen = f"Without it, the {why.kind} falls most: {strongest}." if named else none
+        fallen = f"Leaving out a word does not lower the {why.kind}."
+        if named:
+            (of, most), *others = named
+            said = [f"Without “**{plain(most.word)}**” of the {of}, the {why.kind} falls by {number(most.effect, 3)}"]
+            said += [f"without “**{plain(one.word)}**” of the {of}, by {number(one.effect, 3)}" for of, one in others]
+            fallen = f"{'; '.join(said)}."
         answer.draw(fallen if everything else "No word to leave out.")
     limit = max((abs(one.effect) for one in everything), default=1.0)
     sides = (("Query", subject.query, why.words_a), ("Text", subject.text, why.words_b))

@@ -86,7 +86,10 @@ def status(view: RunView) -> str:
     """What a run has come to, in words."""
     said = STATUS.get(view.status, view.status.split(":")[0])
     said += f", step {view.step:,} of {view.settings.steps:,}"
-    return f"{said}, {view.accuracy:.1%} right" if view.curve else said
+    if not view.curve:
+        return said
+    measured = int(view.curve[-1]["step"])
+    return f"{said}, {view.accuracy:.1%} right" + ("" if measured == view.step else f" at step {measured:,}")
 
 
 def sample(held_out: HeldOut, watched: progress.WatchedHead) -> SampleSequence:

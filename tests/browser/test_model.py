@@ -324,9 +324,8 @@ AWAY = """() => {
 
 def test_values_arrive_and_the_step_waits_for_the_reader(visit: Callable[..., Page]) -> None:
     page = visit("/?start=1&text=one+two+three&layer=1", reduced_motion="no-preference")
-    powers = page.locator(".enc-model-powers > span")
-    powers.nth(1).wait_for()
-    title, river = powers.all()[:2]
+    title, river = page.locator(".enc-model-powers > span"), page.locator(".enc-model-powers > .enc-model-river")
+    river.wait_for()
     boxes = sorted((one.bounding_box() for one in (title, river)), key=lambda box: box["x"])
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]  # “Layer 1” and “Residual stream”
     page.get_by_role("slider", name="Step of the story").fill("8")
@@ -341,6 +340,8 @@ def test_values_arrive_and_the_step_waits_for_the_reader(visit: Callable[..., Pa
     expect(page.locator(".enc-model[data-step='7']")).to_have_count(1)  # nothing goes on by itself
     page.get_by_role("slider", name="Step of the story").fill("0")
     expect(dots).to_have_count(0)
+    river.click()
+    page.get_by_role("heading", name="Residual addition after attention").wait_for()
 
 
 @pytest.mark.slow("another part of the same page")

@@ -163,5 +163,5 @@ def test_the_titles_of_a_map_keep_clear_of_its_labels(draw) -> None:
 @pytest.mark.slow("another detail of the same drawing")
 def test_every_bar_has_its_component(draw) -> None:
     page = draw(figures.gain_bias([2.0, 0.5, 1.5, 0.25], [1.0, -1.0, 0.0, 2.0]))
-    assert hover(page, 0.6, 1) == "component 1: 0.5000"
+    assert hover(page, 0.6, 1) == "component 1: 0.500"
     assert page.locator("g.bars path").count() == 8

@@ -114,9 +114,9 @@ def test_the_deletion_test_states_its_numbers(minilm: encoder.TextEncoder) -> No
     assert f"**{three_digits(float(found.by_attention[0]))}**" in shown
     assert three_digits(float(found.random[:, 0].mean())) in shown
     above, inside, below = found.against_random()
-    assert f"for {above} of {len(found.counts)}" in shown
-    assert f"for {inside}" in shown
-    assert f"for {below}" in shown
+    assert f"for **{above} of {len(found.counts)} " in shown
+    assert f"for {inside}," in shown
+    assert f"for {below}." in shown
     assert "2019" in shown, "the debate is cited"
 
 

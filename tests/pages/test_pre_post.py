@@ -188,8 +188,8 @@ def test_model_and_this_page_show_the_same_two_numbers_for_moved_norms() -> None
     tokens = residual_stream.output_agreement(one, other)
     _, vector = causal.outcomes_of(model, one, [other], causal.SentenceVector())
     said = written(visit("pre_post", text=text))
-    assert f"**{three_digits(tokens)}** on average of the tokens" in said
-    assert f"**{three_digits(vector)}** for the sentence vector" in said
+    assert f"tokens **{three_digits(tokens)}**" in said
+    assert f"sentence **{three_digits(vector)}**" in said
     effect = picture(visit("model", norm="pre", text=text))["effect"]
     assert three_digits(tokens) in effect
     assert three_digits(vector) in effect

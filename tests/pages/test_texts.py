@@ -50,7 +50,8 @@ def test_every_text_has_its_rank_and_a_click_selects_it(minilm: encoder.TextEnco
         assert label.startswith(f"{one.rank}. **{number(one.score)}**")
     why = encoder.explain_score(minilm, QUERY, LINES[ranking.rows[0].place])
     strongest = max((*why.words_a, *why.words_b), key=lambda word: word.effect)
-    assert f"**{strongest.word}** +{number(strongest.effect)}" in words(app)
+    side = "query" if strongest in why.words_a else "text"
+    assert f"“**{strongest.word}**” of the {side}, the cosine falls by {number(strongest.effect)}" in words(app)
     last = ranking.rows[-1]
     app.button(key=f"texts:rank:{last.place}").click().run()
     assert_well(app)

@@ -142,7 +142,9 @@ def test_a_stopped_run_ends_with_the_weights_of_an_undisturbed_run():
     wait_for(parts, 3)
     parts.stop(wait=60)
     assert not parts.active
-    assert parts.poll().status in ("stopped", "done")
+    stopped = parts.poll()
+    assert stopped.status in ("stopped", "done")
+    assert stopped.curve[-1]["step"] == stopped.frames[-1].step == stopped.step
     view = finish(parts)
     assert (view.status, view.step) == ("done", 40)
     for name, value in whole.text_encoder().encoder.state_dict().items():

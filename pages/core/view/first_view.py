@@ -121,7 +121,10 @@ def sentence(view: View) -> str:
         return ""
     choice = made.choice
     word = token_names.quoted(view.trace.labels, choice.query)
-    where = f"Chosen for you: L{choice.layer} H{choice.head}, where {word} attends most specifically"
-    if choice.is_pronoun:
-        return f"{where} to an earlier word. A pattern is not proof of coreference."
-    return f"{where} to one word. A pattern is not proof of what the head does."
+    head = f"L{choice.layer} H{choice.head}"
+    if choice.is_pronoun:  # a reader asks what it refers to
+        return f"Attention is not reference. Chosen for you: {head}, whose attention from {word} is the most specific."
+    return (
+        f"Chosen for you: {head}, where {word} attends most specifically to one word. A pattern is not proof of what "
+        "the head does."
+    )

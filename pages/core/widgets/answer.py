@@ -27,6 +27,8 @@ from pages.state import links, state
 _TOGETHER = "_words_of_picture"
 #: Largest weights of a row that are named.
 NAMED = 3
+#: A weight that is less than this share of the largest one is not named.
+LEAST_SHARE = 1e-3
 #: The place of a weight.
 CELL = (ViewParams.layer, ViewParams.head, ViewParams.i, ViewParams.j)
 HINT = gestures.invitation("Select a cell to read its weight, or a token’s name to read its row or column.")
@@ -159,8 +161,10 @@ def weight(weights: Weights, place: int) -> str:
 
 def largest(weights: Weights, labels: Sequence[str], places: Sequence[int] | None = None) -> str:
     """The largest weights of a row: "river 0.114, the (4) 0.08". weights [C]; places: positions of the tokens."""
-    named = []
-    for at, value in ranking.strongest(weights, NAMED):
+    named, found = [], ranking.strongest(weights, NAMED)
+    for at, value in found:
+        if value < LEAST_SHARE * found[0][1]:
+            break
         position = token_names.which(labels, at, None if places is None else places[at])
         named.append(f"{token_names.word(labels[at])}{position} {three_digits(value)}")
     return ", ".join(named)

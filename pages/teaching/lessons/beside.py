@@ -113,9 +113,17 @@ def _question(opened: Open) -> None:
         say_error(error, st.warning, icon=":material/help:")
 
 
+def _closing(opened: Open) -> None:
+    """What the reader can do now, below the last step once it is answered."""
+    if opened.number == opened.lesson.last and (opened.step.question is None or progress.answer(opened) is not None):
+        goals = "\n".join(f"- {plain(goal)}" for goal in opened.lesson.goals)
+        st.markdown(f"**This lesson is complete.** You can now:\n{goals}")
+
+
 def _steps(opened: Open) -> None:
     if session.is_follower():
         return
+    _closing(opened)
     with st.container(horizontal=True):
         button(
             "Back",
