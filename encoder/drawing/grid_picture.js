@@ -7,7 +7,7 @@ import { fit, rgb } from "./shared.js";
 const SMALLEST = 14; // pixels of a map on a narrow screen
 const LARGEST = 88;
 const SMALLEST_SORTED = 44; // pixels of a map in a sorted grid, where its name is above it
-const EDGE = 3; // pixels to the right of the last map, for its frame
+const FRAME_ROOM = 3; // pixels to the right of the last map, for its frame
 const LABEL_FONT = 11;
 const FADED = 0.2; // opacity of a map that a filter leaves out
 const LEGEND_WIDTH = 84;
@@ -20,7 +20,7 @@ export function gridLayout(view, width) {
   const type = view.theme.scale; // of the labels; larger in presentation mode
   const [gutter, caption, top] = (sorted ? [0, 15, 0] : [26, 0, 18]).map((pixels) => Math.round(pixels * type));
   const bar = view.arrays.measure ? 6 : 0;
-  const room = width - gutter - EDGE;
+  const room = width - gutter - FRAME_ROOM;
   let columns = heads.length;
   if (sorted) {
     const wanted = Math.max(heads.length, Math.floor(room / (LARGEST + 6)));
@@ -31,7 +31,7 @@ export function gridLayout(view, width) {
   const size = crisp(view, Math.max(SMALLEST, Math.min(LARGEST, Math.floor(pitch) - gap)));
   const rows = sorted ? Math.ceil(view.cells.length / columns) : layers.length;
   const [stepX, stepY] = [size + gap, size + bar + caption + gap];
-  const whole = { width: gutter + columns * stepX + EDGE, height: top + rows * stepY + 4 };
+  const whole = { width: gutter + columns * stepX + FRAME_ROOM, height: top + rows * stepY + 4 };
   return { sorted, columns, rows, gap, size, bar, caption, gutter, top, stepX, stepY, type, ...whole };
 }
 

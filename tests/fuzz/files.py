@@ -142,7 +142,7 @@ def _export(chance: random.Random) -> None:
     answers = {one: json.dumps(chance.choice(values)) for one in members}
     table = as_csv(pd.DataFrame(rows(question, None, answers, members, 1)))
     for row in csv.reader(io.StringIO(table.decode("utf-8-sig"), newline="")):
-        if len(row) not in (0, 7) or any(cell[:1] in ("=", "+", "-", "@", "\t", "\r") for cell in row):
+        if len(row) not in (0, 10) or any(cell[:1] in ("=", "+", "-", "@", "\t", "\r") for cell in row):
             raise Found(f"a row of the export: {row}")
     room = new_room("key", view={"page": "heads", "text": text_of(chance)})
     room = Room(**{**asdict(room), "question": Asked("q", definition)})

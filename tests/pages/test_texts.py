@@ -183,7 +183,7 @@ def test_broken_lines_are_named_and_the_rest_is_searched():
 def test_a_link_of_own_texts_shows_no_other_text_as_theirs(monkeypatch: pytest.MonkeyPatch):
     told: list[tuple[dict[str, str], list[str], str]] = []
     monkeypatch.setattr(
-        export, "copy_link", lambda query, typed, *, key, note: told.append((dict(query), list(typed), note))
+        export, "copy_link", lambda query, typed, *, key, note, network: told.append((dict(query), list(typed), note))
     )
     own = "\n".join(f"Box {at} is on shelf {9 - at}." for at in range(10))
     app = visit("texts", query=QUERY)

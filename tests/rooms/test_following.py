@@ -13,7 +13,7 @@ from pages.base.work.page_slots import Slots
 from pages.state import links, url_state
 from pages.state.url_state import state
 from pages.teaching.params import RoomParams
-from pages.teaching.rooms import MemoryStore, Room, follow, new_room, session
+from pages.teaching.rooms import Member, MemoryStore, Room, follow, new_room, session
 from pages.teaching.rooms.session import Seat
 
 PAGES = ("heads", "norms", "positions", "interventions", "model")
@@ -172,6 +172,7 @@ def test_only_a_change_of_her_own_leads_a_follower_away(news: bool, monkeypatch:
     store, room = MemoryStore(), new_room(KEY, view={"page": "heads"})
     monkeypatch.setattr(session, "current_store", lambda: store)
     assert store.open(room)
+    store.join(room.code, Member("ada", ""))
     one = Browser(room, Seat(room.code, "ada"), monkeypatch)
     one.session[follow._SHOWN] = {"page": "heads", "layer": "2"}
     if news:
@@ -193,6 +194,7 @@ def test_what_a_browser_asked_while_it_reconnected_leads_nobody_away(
     store, room = MemoryStore(), new_room(KEY, view={"page": "heads"})
     monkeypatch.setattr(session, "current_store", lambda: store)
     assert store.open(room)
+    store.join(room.code, Member("ada", ""))
     one = Browser(room, Seat(room.code, "" if key else "ada", key), monkeypatch)
     if later:
         now = follow.time.monotonic()

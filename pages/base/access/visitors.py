@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from encoder.cli import ports
-
 #: Set by `encoderscope serve` for its processes: the address that the front before them listens on.
 FRONT = "ENCODERSCOPE_FRONT"
 
@@ -28,6 +26,8 @@ def network_address() -> str:
     listens = os.environ.get(FRONT) or str(st.get_option("server.address") or "")
     if listens not in ("", "0.0.0.0", "::"):
         return ""
+    from encoder.cli import ports  # it loads torch, which a server that starts does without
+
     return next(iter(ports.network_address()), "")
 
 
