@@ -206,7 +206,7 @@ def test_a_question_is_answered_by_its_meaning_and_opens_the_control(visit: Call
     ask(page, "own model")  # the page stays, and its new field has the cursor
     page.get_by_role("option").filter(has_text="Open your own model").click()
     wait_for_query(page, model="other")
-    page.wait_for_function("document.activeElement.placeholder?.includes('Hub id')")
+    page.wait_for_function("() => document.activeElement.placeholder?.includes('Hub id')")
     page.get_by_role("heading", name="Positions", level=1).wait_for()
 
 
