@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from encoder.edits import SetWeight
-from encoder.figures.numbers import three_digits
+from encoder.figures.numbers import in_words
 from encoder.measure import ranking
 from encoder.measure.ranking import Weights
 from pages.components.button import button
@@ -156,7 +156,7 @@ def _edit(cell: Mapping[str, Any]) -> None:
 def weight(weights: Weights, place: int) -> str:
     """One weight of a row with its rank: "**0.114** (2nd of 12)". weights [C]."""
     rank, count = ranking.rank(weights, place)
-    return f"**{three_digits(float(weights[place]))}** ({ordinal(rank)} of {count:,})"
+    return f"**{in_words(float(weights[place]))}** ({ordinal(rank)} of {count:,})"
 
 
 def largest(weights: Weights, labels: Sequence[str], places: Sequence[int] | None = None) -> str:
@@ -166,7 +166,7 @@ def largest(weights: Weights, labels: Sequence[str], places: Sequence[int] | Non
         if value < LEAST_SHARE * found[0][1]:
             break
         position = token_names.which(labels, at, None if places is None else places[at])
-        named.append(f"{token_names.word(labels[at])}{position} {three_digits(value)}")
+        named.append(f"{token_names.word(labels[at])}{position} {in_words(value)}")
     return ", ".join(named)
 
 
