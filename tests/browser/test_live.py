@@ -343,11 +343,9 @@ def heard_nothing_of(page: Page) -> bool:
 
 @pytest.mark.slow("Sphinx builds two pages")
 def test_the_recipe_of_sphinx_shows_a_picture_in_both_of_its_markups(visitor: Page, server: tuple[str, Path]) -> None:
-    root, source = server[1], server[1] / "sphinx"
+    root, source, line = server[1], server[1] / "sphinx", frame_line()
     shutil.copytree(root / "live", source / "extra" / "published")
     [setting] = re.findall(r"`(html_extra_path = [^`]+)`", RECIPES)
-    [line] = re.findall(r"<iframe.*?</iframe>", RECIPES, re.DOTALL)
-    line = line.replace("https://you.example/", "").replace("\n", " ")
     (source / "icon.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>', encoding="utf-8")
     look = 'html_theme = "basic"\nhtml_favicon = "icon.svg"'
     (source / "conf.py").write_text(f'extensions = ["myst_parser"]\n{look}\n{setting}\n', encoding="utf-8")
@@ -358,9 +356,34 @@ def test_the_recipe_of_sphinx_shows_a_picture_in_both_of_its_markups(visitor: Pa
     subprocess.run(build, check=True, timeout=120)
     for name in ("index", "other"):
         visitor.goto(f"{server[0]}built/{name}.html")
-        inside = visitor.frame_locator("iframe")
-        expect(inside.locator("#head .enc-lines")).to_contain_text("L2 H2")
-        assert inside.locator("h1").is_hidden()
+        check_frame(visitor)
+
+
+@pytest.mark.slow("MkDocs builds a page")
+def test_the_recipe_of_mkdocs_shows_a_picture(visitor: Page, server: tuple[str, Path]) -> None:
+    root, source = server[1], server[1] / "mkdocs"
+    [place] = re.findall(r"\| MkDocs \| `([^`]+)` \|", RECIPES)
+    shutil.copytree(root / "live", source / place)
+    (source / "docs" / "index.md").write_text(f"# A post\n\n{frame_line()}\n", encoding="utf-8")
+    # Its own search and its other theme speak to the console.
+    about = {"site_name": "Posts", "theme": {"name": "readthedocs", "highlightjs": False}, "plugins": []}
+    (source / "mkdocs.yml").write_text(yaml.safe_dump(about), encoding="utf-8")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(root / "posts")]
+    subprocess.run(build, check=True, timeout=120, cwd=source)
+    visitor.goto(f"{server[0]}posts/index.html")
+    check_frame(visitor)
+
+
+def frame_line() -> str:
+    """The line of the document, for a page beside the published folder."""
+    [line] = re.findall(r"<iframe.*?</iframe>", RECIPES, re.DOTALL)
+    return line.replace("https://you.example/", "").replace("\n", " ")
+
+
+def check_frame(page: Page) -> None:
+    inside = page.frame_locator("iframe")
+    expect(inside.locator("#head .enc-lines")).to_contain_text("L2 H2")
+    assert inside.locator("h1").is_hidden()
 
 
 def test_the_readme_of_a_space_has_keys_of_its_reference(server: tuple[str, Path]) -> None:
