@@ -36,9 +36,9 @@ _CLOSES = "_desk_closes"
 _KNOWN = "_desk_known_"
 #: Buttons of a step that was just drawn wait, as in `progress.turns`; another step's animation begins again.
 TURNED = """<style>
-.stMain :is([class*="st-key-desk-back-"], [class*="st-key-desk-next-"], [class*="st-key-desk-path-"]) button {{
+.stMain :is([class*="st-key-desk-back-"], [class*="st-key-desk-next-"]) button {{
   animation: enc-turned-{number} {seconds}s; }}
-@keyframes enc-turned-{number} {{ from, to {{ pointer-events: none; opacity: 0.6; }} }}
+@keyframes enc-turned-{number} {{ from, to {{ pointer-events: none; }} }}
 </style>"""
 #: Answers whose reasons the teacher may ask for, and names for each.
 MOST_ASKED = 3
