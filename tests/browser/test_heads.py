@@ -231,7 +231,8 @@ def test_the_grid_is_coloured_sorted_and_saved(visit: Callable[..., Page]) -> No
     page.keyboard.press("ArrowRight")  # the first key goes to the selected head
     page.keyboard.press("Home")
     said = page.locator(".st-key-heads-grid .enc-aloud").text_content()
-    assert re.search(r"layer 0 head 2\b.*\bprevious\b.* (1|0\.9\d*), Previous-token head", said)  # the strongest comes first
+    # The strongest comes first.
+    assert re.search(r"layer 0 head 2\b.*\bprevious\b.* (1|0\.9\d*), Previous-token head", said)
 
 
 @pytest.mark.slow("a text with padding, shown and hidden")
