@@ -52,6 +52,8 @@ class Browser:
         state.put(RoomParams.code, room.code)
         state.end()
         self.session[session._SEAT] = seat
+        if seat.member:
+            session.current_store().join(room.code, Member(seat.member))
         self.ask("heads", self.query)
         while self.step():
             pass
@@ -172,7 +174,6 @@ def test_only_a_change_of_her_own_leads_a_follower_away(news: bool, monkeypatch:
     store, room = MemoryStore(), new_room(KEY, view={"page": "heads"})
     monkeypatch.setattr(session, "current_store", lambda: store)
     assert store.open(room)
-    store.join(room.code, Member("ada", ""))
     one = Browser(room, Seat(room.code, "ada"), monkeypatch)
     one.session[follow._SHOWN] = {"page": "heads", "layer": "2"}
     if news:
@@ -194,7 +195,6 @@ def test_what_a_browser_asked_while_it_reconnected_leads_nobody_away(
     store, room = MemoryStore(), new_room(KEY, view={"page": "heads"})
     monkeypatch.setattr(session, "current_store", lambda: store)
     assert store.open(room)
-    store.join(room.code, Member("ada", ""))
     one = Browser(room, Seat(room.code, "" if key else "ada", key), monkeypatch)
     if later:
         now = follow.time.monotonic()
