@@ -10,6 +10,7 @@ import pytest
 import streamlit as st
 
 from pages.base.work.page_slots import Slots
+from pages.core.frame import frame
 from pages.state import links, url_state
 from pages.state.url_state import state
 from pages.teaching.params import RoomParams
@@ -29,6 +30,12 @@ class Parameters(dict[str, str]):
     def from_dict(self, values: dict[str, str]) -> None:
         self.clear()
         self.update(values)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _values() -> None:
+    """As the app before its first run: no value is registered while one takes."""
+    frame.import_params()
 
 
 class Browser:
