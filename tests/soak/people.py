@@ -358,7 +358,7 @@ class Student(Person):
 
     async def _answer(self, question: str) -> None:
         """Answer as a person does, and find the answer in the store, also if the store or the process was away."""
-        key, number = f"room:{question}", self.chance.randrange(1, 1000)
+        key, number = f"room:{question}", self.chance.randrange(1, 1000) / 1000  # a weight
         if f"{key}:number" not in self.visitor.ids:
             return  # the page shows a newer question
         self.answered.add(question)
@@ -373,8 +373,9 @@ class Student(Person):
             return  # it may have come too late
         self.soak.count("answers, in the store")
         given = await asyncio.to_thread(self.soak.store.answers, self.code, question)
-        if given.get(self.member) not in (str(number), f"{number}.0"):
-            self.soak.lose(f"an answer: {number}, the store has {given.get(self.member)}")
+        kept = given.get(self.member)
+        if kept is None or float(kept) != number:
+            self.soak.lose(f"an answer: {number}, the store has {kept}")
 
 
 #: One of each kind first; then the mixture of a class.
