@@ -107,9 +107,19 @@ def test_moodle_has_words_answers_reasons_and_views(found: list[Item]) -> None:
             assert len(right) >= 1
             assert len(answers) == len(item.options)
         if item.kind == "number":
-            middle, tolerance = (float(answers[0].findtext(name) or "") for name in ("text", "tolerance"))
-            assert middle - tolerance == pytest.approx(item.low)
-            assert middle + tolerance == pytest.approx(item.high)
+            given = [[float(one.findtext(name) or "") for name in ("text", "tolerance")] for one in answers]
+            right = [span for span, one in zip(given, answers, strict=True) if one.get("fraction") == "100"]
+            assert right[0][0] == pytest.approx(item.right), "what Moodle shows"
+            assert min(middle - tolerance for middle, tolerance in right) == pytest.approx(item.low)
+            assert max(middle + tolerance for middle, tolerance in right) == pytest.approx(item.high)
+            wrong = [middle for middle, _ in given[len(right) :]]
+            assert wrong == [pytest.approx(float(text)) for text, _, _ in item.mistakes]
+        if item.mistakes:
+            said = [one.findtext("feedback/text") for one in answers if one.get("fraction") == "0"]
+            assert said == [reason for _, _, reason in item.mistakes]
+            assert all(said)
+    assert any(item.mistakes for item in found if item.kind == "number")
+    assert any(item.right - item.low < 0.99 * (item.high - item.right) for item in found), "of a ratio"
     concept = next(item for item in found if item.title == "1.3 A token becomes a number")
     assert [is_right for _, is_right, _ in concept.options] == [False, True, False]
 
@@ -129,6 +139,8 @@ def test_an_item_of_qti_has_the_parts_of_the_schema_in_their_order(found: list[I
             assert set(values) <= choices
             assert len(values) == (1 if item.kind == "choice" else len(choices))
         assert bool(values) == (item.kind != "essay")
+        if item.kind == "number":
+            assert float(values[0] or "") == pytest.approx(item.right)
         interactions = [one for one in root.iter() if one.get("responseIdentifier") == "RESPONSE"]
         assert len(interactions) == 1
         assert next(root.iter(f"{NS}object")).get("data") == item.address

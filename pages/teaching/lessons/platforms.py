@@ -5,9 +5,11 @@ the platform shows from the address of a server. A drawn row, a gesture and a se
 """
 
 import io
+import math
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
@@ -16,7 +18,8 @@ from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import controls
 from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion
 from pages.teaching.questions.open_kinds import ConclusionQuestion
-from pages.teaching.questions.question import Choosing, shuffled
+from pages.teaching.questions.quantities import Look
+from pages.teaching.questions.question import Choosing, Question, Truth, shuffled
 
 #: Pixels of an embedded view.
 SIZE = (960, 640)
@@ -32,7 +35,8 @@ class Item:
     """One question for a platform.
 
     name: unique, of letters, digits and hyphens; kind: choice, number, text, order or essay; options: text, whether it
-    is right, and the reason of a mistake; low, high: numbers that count; answers: texts that count, or the right order.
+    is right, and the reason of a mistake; right: the number; low, high: numbers that count; answers: texts that count,
+    or the right order; mistakes: wrong texts or numbers with the difference that is the same mistake, and the reason.
     """
 
     name: str
@@ -42,9 +46,11 @@ class Item:
     why: str
     address: str = ""
     options: Sequence[tuple[str, bool, str]] = ()
+    right: float = 0
     low: float = 0
     high: float = 0
     answers: Sequence[str] = ()
+    mistakes: Sequence[tuple[str, float, str]] = ()
 
 
 def items(lesson: Lesson, server: str = "") -> Iterator[Item]:
@@ -72,13 +78,34 @@ def _item(lesson: Lesson, number: int, step: Step, server: str) -> Item | None:
         return Item(name, title, question.ask, "choice", question.why, address, options)
     if isinstance(question, NumberQuestion):
         low, high = question.accepted(truth)
-        return Item(name, title, question.ask, "number", question.why, address, low=low, high=high)
+        limits = {"right": truth.value, "low": low, "high": high, "mistakes": list(_numbers(question, look))}
+        return Item(name, title, question.ask, "number", question.why, address, **limits)
     if isinstance(question, OrderQuestion):
         return Item(name, title, question.ask, "order", question.why, address, answers=truth.value)
     if isinstance(question, HeadQuestion):
         said = [controls.answer_text(question, look, one) for one in truth.answers]
-        return Item(name, title, f"{question.ask} (L0 H0)", "text", question.why, address, answers=said)
+        wrong = [
+            (controls.answer_text(question, look, answer), 0.0, reason)
+            for answer, reason in _mistakes(question, look)
+            if answer not in truth.answers
+        ]
+        asked = f"{question.ask} (L0 H0)"
+        return Item(name, title, asked, "text", question.why, address, answers=said, mistakes=wrong)
     return None
+
+
+def _mistakes(question: Question, look: Look) -> Iterator[tuple[Any, str]]:
+    """Each known wrong answer, and its reason."""
+    for mistake in question.mistakes:
+        answer = question.mistaken(mistake, look)
+        yield answer, question.reason(answer, look)[0]
+
+
+def _numbers(question: NumberQuestion, look: Look) -> Iterator[tuple[str, float, str]]:
+    for answer, reason in _mistakes(question, look):
+        if reason:  # else it counts as right
+            low, high = question.accepted(Truth(answer))
+            yield _digits(answer), min(high - answer, answer - low), reason
 
 
 def address_of(step: Step, server: str) -> str:
@@ -124,13 +151,18 @@ def _moodle_question(question: ET.Element, item: Item) -> None:
         for text, is_right, reason in item.options:  # each of several right answers counts in full
             _moodle_answer(question, _escaped(text), 100 if is_right else 0, reason, html=True)
     elif item.kind == "number":
-        middle = (item.low + item.high) / 2
-        answer = _moodle_answer(question, repr(middle), 100, "")
-        ET.SubElement(answer, "tolerance").text = repr((item.high - item.low) / 2)
+        for text, tolerance in _spans(item):
+            answer = _moodle_answer(question, text, 100, "")
+            ET.SubElement(answer, "tolerance").text = repr(tolerance)
+        for text, tolerance, reason in item.mistakes:
+            answer = _moodle_answer(question, text, 0, reason)
+            ET.SubElement(answer, "tolerance").text = repr(tolerance)
     elif item.kind == "text":
         ET.SubElement(question, "usecase").text = "0"
         for text in item.answers:
             _moodle_answer(question, text, 100, "")
+        for text, _, reason in item.mistakes:
+            _moodle_answer(question, text, 0, reason)
     elif item.kind == "order":
         ET.SubElement(question, "layouttype").text = "VERTICAL"
         for text in item.answers:
@@ -138,6 +170,20 @@ def _moodle_question(question: ET.Element, item: Item) -> None:
     else:
         ET.SubElement(question, "responseformat").text = "plain"
         _moodle_text(ET.SubElement(question, "graderinfo", format="html"), f"<p>{_escaped(item.why)}</p>")
+
+
+def _spans(item: Item) -> Iterator[tuple[str, float]]:
+    """Numbers with their tolerance that cover those that count. Moodle shows the first one: the right number."""
+    below, above = item.right - item.low, item.high - item.right
+    yield _digits(item.right), min(below, above)
+    if not math.isclose(below, above, rel_tol=1e-6):
+        low, high = (item.right + below, item.high) if above > below else (item.low, item.right - above)
+        yield repr((low + high) / 2), (high - low) / 2
+
+
+def _digits(number: float) -> str:
+    """As a person would write it."""
+    return str(int(number)) if number == int(number) else f"{number:.6g}"
 
 
 def _moodle_answer(question: ET.Element, text: str, share: int, reason: str, *, html: bool = False) -> ET.Element:
@@ -237,7 +283,7 @@ def _right(item: Item) -> list[str]:
     if item.kind == "choice":
         return [f"option-{place}" for place, (_, is_right, _) in enumerate(item.options) if is_right]
     if item.kind == "number":
-        return [repr((item.low + item.high) / 2)]
+        return [_digits(item.right)]
     if item.kind == "order":
         shown = _begins_with(item)
         return [f"option-{shown.index(text)}" for text in item.answers]

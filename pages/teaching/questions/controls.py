@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -106,11 +107,11 @@ def _number(question: kinds.NumberQuestion, look: Look, key: str, give: Give) ->
         _trials(question, look, key)
 
     def read() -> float:
-        value = _read_number(st.session_state[f"{key}:number"])
+        value = read_number(st.session_state[f"{key}:number"])
         if value is None:
             raise QuestionError("Enter a number, such as 0.25, 1024 or 4e8.")
         if question.asked.quantity.name in SHARES and not 0 <= value <= 1:
-            raise QuestionError("This number is between 0 and 1: write 90% as 0.9.")
+            raise QuestionError("This number is between 0 and 1, such as 0.9 or 90%.")
         return value
 
     with _form(key, read, give):
@@ -129,16 +130,34 @@ def _another_seed(seeds: list[int]) -> None:
     seeds[:] = [*seeds, secrets.randbelow(1_000_000)][-10:]
 
 
-def _read_number(text: str) -> float | None:
-    """A number as people write it: 0,25 and 1 024 too; None if it is none."""
-    cleaned = text.strip().replace(" ", "").replace("\u202f", "")
-    if cleaned.count(",") == 1 and "." not in cleaned and len(cleaned.rsplit(",", 1)[1]) != 3:
-        cleaned = cleaned.replace(",", ".")
+def read_number(text: str) -> float | None:
+    """A number as people write it: 0,25, 1 024, 22,7e6, 4 x 10^8, 90% and 2/3 too; None if it is none."""
+    cleaned = re.sub(r"[\s'’]", "", text).replace("−", "-").lower()
+    if cleaned.endswith("%"):
+        share = read_number(cleaned[:-1])
+        return None if share is None else share / 100
+    if "/" in cleaned:
+        above, below = map(read_number, cleaned.rsplit("/", 1))
+        return above / below if above is not None and below else None
+    mantissa, scale, exponent = re.sub(r"[x×·*]10\^?", "e", cleaned).partition("e")
     try:
-        value = float(cleaned.replace(",", ""))
+        value = float(_with_point(mantissa, scaled=scale != "") + scale + exponent)
     except ValueError:
         return None
     return value if abs(value) < float("inf") else None
+
+
+def _with_point(digits: str, *, scaled: bool) -> str:
+    """Digits without marks of thousands and with a decimal point. scaled: whether an exponent follows."""
+    marks = {mark for mark in ",." if mark in digits}
+    if len(marks) == 2:
+        whole, _, rest = digits.rpartition(max(marks, key=digits.rfind))
+        return f"{re.sub('[,.]', '', whole)}.{rest}"
+    if any(digits.count(mark) > 1 for mark in marks):
+        return re.sub("[,.]", "", digits)
+    whole, _, rest = digits.partition(",")
+    is_thousands = len(rest) == 3 and not scaled and whole.strip("+-0") != ""
+    return digits.replace(",", "" if is_thousands else ".")
 
 
 def _order(question: kinds.OrderQuestion, look: Look, key: str, give: Give) -> None:
