@@ -21,12 +21,12 @@ CONTROLS = {
     "view-text": "the text field above the picture",
     "view-model": "the list of models",
     "view-source": "the list of models, “Folder or Hub id”",
-    "lazy-settings": "“Examples and settings”, right of the input",
+    "lazy-settings": "“Examples and settings”, right of the input (of every page but Model)",
     "lazy-take": "“Export and share”, below the picture",
     "lazy-model-ways": "“Where to begin”",
     "model-picture": "the picture",
     "hide-special": "the switch below the map",
-    "adjust-texts": "“Adjust”",
+    "adjust-texts": "“Your texts”",
 }
 #: Title of an entry -> words that newcomers type into the search of the documents, which then opens this entry.
 INDEXED = {

@@ -30,6 +30,9 @@ def test_every_page_is_listed_with_a_picture() -> None:
 def test_a_word_of_a_newcomer_opens_one_entry_whose_control_is_named() -> None:
     entries = yaml.safe_load(how_to.ENTRIES.read_text(encoding="utf-8"))
     assert {one["control"] for one in entries if "control" in one} == set(how_to.CONTROLS)
+    drawn = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "pages").rglob("*.py"))
+    named = {label for words in how_to.CONTROLS.values() for label in re.findall("“(.+?)”", words)}
+    assert [label for label in named if f'"{label}"' not in drawn] == []
     text = how_to.text()
     assert all(how_to.steps(one, how_to.pages()) for one in entries), "a page, a control or steps of its own"
     for title, words in how_to.INDEXED.items():

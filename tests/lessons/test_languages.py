@@ -55,6 +55,24 @@ def test_a_translation_that_shows_or_asks_something_else_is_found(tmp_path: Path
     assert any("this view" in one for one in found)
 
 
+def test_a_bundled_lesson_is_translated_in_a_folder_of_ones_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    title = library.lessons()[0][0].title
+    text = (library.SHIPPED / "01-tokens.md").read_text(encoding="utf-8")
+    for language in ("de", "es"):
+        (tmp_path / language).mkdir()
+        (tmp_path / language / "01-tokens.md").write_text(text.replace(title, "Titel"), encoding="utf-8")
+    monkeypatch.setenv(library.ROOT, str(tmp_path))
+    assert library.languages() == ["de", "es"]
+    assert library.find("01-tokens", "de").title == "Titel"  # type: ignore[union-attr]
+    assert library.find("01-tokens", "es").title == "Titel", "before the bundled translation"  # type: ignore[union-attr]
+    assert library.find("01-tokens").title == title  # type: ignore[union-attr]
+    file = tmp_path / "de" / "01-tokens.md"
+    file.write_text(text.replace("text: unbelievably", "text: unlikely"), encoding="utf-8")
+    assert any("something else" in one.reason or "this view" in one.reason for one in check(file))
+
+
 def test_a_reader_and_a_class_have_the_language_of_the_address() -> None:
     app = visit("model", lesson="01-tokens", lesson_step="1", lesson_language="es", step="ids", start="1")
     assert not app.exception

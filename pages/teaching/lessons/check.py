@@ -36,8 +36,7 @@ def check(path: Path) -> Iterator[Finding]:
 
 def _check_translation(path: Path, found: Lesson) -> Iterator[Finding]:
     """Where a translation asks or shows something else than the lesson that it translates."""
-    original = path.resolve().parents[1] / path.name
-    if not library.LANGUAGE.fullmatch(path.resolve().parent.name) or not original.is_file():
+    if (original := library.original(path)) is None:
         return
     of = lesson.load(original)
     if len(of.steps) != len(found.steps):

@@ -78,15 +78,28 @@ def languages() -> list[str]:
 
 
 def _in_language(path: Path, language: str) -> list[Path]:
-    """The files to try: the translation, if there is one, then the lesson itself."""
-    translated = path.parent / language / path.name
-    is_there = language and LANGUAGE.fullmatch(language) and translated.is_file()
-    return [translated, path] if is_there else [path]
+    """The files to try: translations, the operator's first, then the lesson itself."""
+    if not LANGUAGE.fullmatch(language):
+        return [path]
+    translated = [folder / language / path.name for folder in (*_own_folders(), path.parent)]
+    return [*dict.fromkeys(one for one in translated if one.is_file()), path]
+
+
+def original(translation: Path) -> Path | None:
+    """The lesson that a file of a folder of translations translates: next to the folder, or a shipped one."""
+    if not LANGUAGE.fullmatch(translation.resolve().parent.name):
+        return None
+    places = (translation.resolve().parents[1], SHIPPED)
+    return next((one for place in places if (one := place / translation.name).is_file()), None)
 
 
 def _folders() -> list[Path]:
+    return [SHIPPED, *_own_folders()]
+
+
+def _own_folders() -> list[Path]:
     root = os.environ.get(ROOT)
-    return [SHIPPED, *([Path(root)] if root else [])]
+    return [Path(root)] if root else []
 
 
 def _files() -> list[Path]:
