@@ -1,10 +1,10 @@
-"""Contribution: norm-weighted attention, rollout, Q-K space, occlusion, and a class by token."""
+"""Contribution: the whole vector, norm-weighted attention, rollout, Q-K space, occlusion, and a class by token."""
 
 from collections.abc import Callable
 
 import streamlit as st
 
-from pages.contribution import deletion, norm_weighted, occlusion, of_class, qk_space, rollout
+from pages.contribution import deletion, norm_weighted, occlusion, of_class, qk_space, rollout, whole
 from pages.contribution.params import PARTS, QUESTIONS, Params
 from pages.core.frame.frame import heading, show
 from pages.core.inputs.input_words import words_of
@@ -15,6 +15,7 @@ from pages.state import next_page, state
 
 #: Part -> what draws it and says what it exports.
 SHOW: dict[str, Callable[[View], Export | None]] = {
+    "whole": whole.show,
     "moves": norm_weighted.show,
     "rollout": rollout.show,
     "plane": qk_space.show,
