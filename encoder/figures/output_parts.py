@@ -14,13 +14,13 @@ from encoder.figures.plotly_traces import LEGEND
 KINDS = {
     "embedding": ("embedding", "#8b5cd6"),
     "head": ("heads", colour.ATTENTION),
-    "ffn": ("feed-forward", "#c9761a"),
+    "ffn": ("feed-forward (FFN)", "#c9761a"),
     "bias": ("biases", colour.NEUTRAL),
 }
 #: A part is named in its bar from this share of the longest row on.
 NAMED = 0.09
-#: Pixels of a row, and around all rows.
-PITCH, FRAME = 34, 110
+#: Pixels: of a row at most and at least, of all rows while there is room, around them.
+MOST, LEAST, ALL, FRAME = 36, 18, 480, 110
 
 
 def output_part_bars(
@@ -44,7 +44,10 @@ def output_part_bars(
             wide = values[own] > NAMED * longest if kind in ("head", "ffn") else np.zeros(len(own), bool)
             figure.add_trace(_bars(at[own], values[own], [names[part] for part in own], wide, title, shade))
     figure.add_trace(_totals(right, percentages(right + left)))
-    across = plain_axis(f"share of {shown_label(of)}; all rows sum to 100%") | {"tickformat": ".0%", "zeroline": True}
+    across = plain_axis(f"share of the vector of {shown_label(of)}; all rows sum to 100%") | {
+        "tickformat": ".0%",
+        "zeroline": True,
+    }
     figure.update_xaxes(across, range=[float(left.min()) - 0.02 * longest, float(right.max()) + 0.16 * longest])
     figure.update_yaxes(
         {**BARE, "tickvals": np.arange(len(places), dtype=np.int32), "ticktext": places},
@@ -60,7 +63,7 @@ def _bars(at: np.ndarray, shares: np.ndarray, names: list[str], wide: np.ndarray
         y=at,
         orientation="h",
         name=title,
-        marker={"color": shade, "line": {"width": 1, "color": colour.faded("#ffffff", 0.6)}},
+        marker={"color": shade, "line": {"width": 0.5, "color": colour.faded("#ffffff", 0.6)}},
         text=[name.rsplit(" ", 1)[-1] if shown else "" for name, shown in zip(names, wide, strict=True)],
         textposition="inside",
         insidetextanchor="middle",
@@ -88,4 +91,4 @@ def _totals(ends: np.ndarray, texts: Sequence[str]) -> go.Scatter:
 
 def height(rows: int) -> int:
     """Pixels for so many rows."""
-    return FRAME + PITCH * rows
+    return FRAME + rows * max(LEAST, min(MOST, ALL // rows))

@@ -117,7 +117,7 @@ def _answer(view: View, token: int, found: OutputParts) -> tuple[str, str]:
     kinds = {
         "embedding": "embedding",
         "head": f"{n_layers * n_heads} heads",
-        "ffn": f"{n_layers} feed-forward layers",
+        "ffn": f"{n_layers} FFNs",
         "bias": "biases",
     }
     of_kinds = percentages([found.of_kind(kind) for kind in kinds])  # type: ignore[arg-type]

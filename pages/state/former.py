@@ -39,8 +39,9 @@ UNLESS_NAMED = {
 }
 #: Values that have another name on the page of now: former page -> former name, name.
 RENAMED = {"head_types": ("find", "all_heads")}
-#: A page that opened on one head: its address named no part. Page -> values that say so, name and value of that part.
-OF_A_HEAD = {"contribution": (frozenset({"layer", "head", "moved"}), "beyond", "moves")}
+#: Contribution opened on one head: an address with one of these values, and without a part, showed its share.
+NAMES_OF_A_HEAD = frozenset({"layer", "head", "moved"})
+OF_A_HEAD = {"beyond": "moves"}
 #: The page that shows both norm placements.
 BOTH = "pre_post"
 #: Pages that had a sentence of their own for words that are masked.
@@ -72,8 +73,8 @@ def current(view: Mapping[str, str]) -> dict[str, str]:
 
 def _of_a_head(page: str, view: Mapping[str, str]) -> dict[str, str]:
     """The part that an address without one showed, where it names a head; nothing for any other."""
-    values, name, part = OF_A_HEAD.get(page, (frozenset(), "", ""))
-    return {} if name in view or values.isdisjoint(view) else {name: part}
+    is_old = page == "contribution" and OF_A_HEAD.keys().isdisjoint(view) and not NAMES_OF_A_HEAD.isdisjoint(view)
+    return OF_A_HEAD if is_old else {}
 
 
 def is_former(page: str, view: Mapping[str, str]) -> bool:
