@@ -27,7 +27,7 @@ QUESTIONS = {
 class Params:
     """The open part, and its options."""
 
-    # No part until the page is open: so "whole" can be in its address, next to a head. An old address of a head has none.
+    # No part until the page is open: so "whole" can be in its address, next to a head. An old address has none there.
     part: Param[str] = choice("", ("", *PARTS), url="beyond")
     # What the map shows: norm-weighted attention as shares of a row, weight × norm itself, or attention.
     weighted: Param[str] = choice("share", ("share", "length", "attention"), url="moved")
