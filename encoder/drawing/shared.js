@@ -148,6 +148,17 @@ class Tip {
     tip.style.top = `${Math.max(4, Math.min(box.top, bottom - height))}px`;
   }
 
+  // Below the bounds and in line with the box, where the window has room, so that it covers nothing of a list.
+  showBelow(box, bounds, gap = 8) {
+    const tip = this.element;
+    if (!this.isOpen) tip.showPopover();
+    const { width, height } = tip.getBoundingClientRect();
+    const { clientWidth, clientHeight } = document.documentElement;
+    if (bounds.bottom + gap + height > clientHeight - 4) return this.showBeside(box, bounds, gap);
+    tip.style.left = `${Math.max(4, Math.min(box.left, clientWidth - 4 - width))}px`;
+    tip.style.top = `${bounds.bottom + gap}px`;
+  }
+
   hide() {
     if (this.isOpen) this.element.hidePopover();
   }

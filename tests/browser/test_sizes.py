@@ -21,10 +21,10 @@ SENTENCE = "text=The+animal+didn%27t+cross+the+street+because+it+was+too+tired."
 #: is the one that was opened.
 WITH_MAP = [
     f"/?start=1&{SENTENCE}", f"/heads?{SENTENCE}", f"/contribution?beyond=moves&{SENTENCE}",
-    f"/heads?all_heads=roles&{SENTENCE}", f"/contribution?beyond=rollout&{SENTENCE}", f"/heads?all_heads=corpus&{SENTENCE}",
-    f"/contribution?beyond=plane&{SENTENCE}", f"/positions?{SENTENCE}", f"/norms?{SENTENCE}",
-    f"/positions?positions_part=encoding&{SENTENCE}", f"/interventions?{SENTENCE}", f"/feed_forward?{SENTENCE}",
-    f"/interventions?intervention=patching&{SENTENCE}", f"/pre_post?{SENTENCE}",
+    f"/heads?all_heads=roles&{SENTENCE}", f"/contribution?beyond=rollout&{SENTENCE}",
+    f"/heads?all_heads=corpus&{SENTENCE}", f"/contribution?beyond=plane&{SENTENCE}", f"/positions?{SENTENCE}",
+    f"/norms?{SENTENCE}", f"/positions?positions_part=encoding&{SENTENCE}", f"/interventions?{SENTENCE}",
+    f"/feed_forward?{SENTENCE}", f"/interventions?intervention=patching&{SENTENCE}", f"/pre_post?{SENTENCE}",
     "/predict?model=digit-words&predict=caption", f"/texts?{SENTENCE}&explain=pairs", "/texts?explain=map",
 ]  # fmt: skip
 LEAST = (900, 520)
