@@ -183,8 +183,8 @@ export class GridView extends Drawing {
     const { size: side, caption, bar } = this.layout;
     const [start, above] = [at.left + x, at.top + y];
     const box = { left: start, right: start + side, top: above - caption, bottom: above + side + bar };
-    const bounds = { right: Math.min(at.right, this.root.getBoundingClientRect().right), bottom: at.bottom };
-    if (this.layout.sorted) this.tip.showBelow(box, bounds);
+    const bounds = { top: at.top, bottom: at.bottom, right: Math.min(at.right, this.root.getBoundingClientRect().right) };
+    if (this.layout.sorted) this.tip.showOutside(box, bounds);
     else this.tip.showBeside(box, bounds);
   }
 
