@@ -44,7 +44,7 @@ def output_part_bars(
             wide = values[own] > NAMED * longest if kind in ("head", "ffn") else np.zeros(len(own), bool)
             figure.add_trace(_bars(at[own], values[own], [names[part] for part in own.tolist()], wide, title, shade))
     figure.add_trace(_totals(right, percentages((right + left).tolist())))
-    across = plain_axis(f"share of the vector of {shown_label(of)}; all rows sum to 100%") | {
+    across = plain_axis(f"share of the vector of “{shown_label(of)}”; all rows sum to 100%") | {
         "tickformat": ".0%",
         "zeroline": True,
     }
