@@ -248,7 +248,7 @@ function weightFromScores(view) {
   );
   const exponential = Math.exp(score(key) - largest);
   return {
-    title: asked("How much does", "attend to", view) + `Weight: ${inWords(view.weight(query, key))}`,
+    title: questionOfPair("How much does", "attend to", view) + `Weight: ${inWords(view.weight(query, key))}`,
     full: 1,
     said: "Softmax makes scores positive numbers that sum to 1.",
     text: `exp(${threeDigits(score(key))} − ${threeDigits(largest)}) / ${threeDigits(total)} = ` +
@@ -280,7 +280,7 @@ function scoreFromVectors(view) {
   const added = score - dot * header.scale;
   const bias = Math.abs(added) > 1e-3 * Math.max(1, Math.abs(score)) ? ` + ${threeDigits(added)} (bias or edit)` : "";
   return {
-    title: asked("How well does", "match", view) + `Score: ${threeDigits(score)}`,
+    title: questionOfPair("How well does", "match", view) + `Score: ${threeDigits(score)}`,
     said: "The dot product of query and key says how well they match.",
     text: `q · k × scale = ${threeDigits(dot)} × ${threeDigits(header.scale)}${bias} = ` +
       threeDigits(dot * header.scale + (bias ? added : 0)),
@@ -290,7 +290,7 @@ function scoreFromVectors(view) {
 }
 
 // The question that a number of two tokens answers, as the server writes it.
-function asked(does, verb, view) {
+function questionOfPair(does, verb, view) {
   const [query, key] = shownPair(view).map((at) => `“${view.header.labels[at]}”`);
   return `${does} ${query} ${verb} ${key}? `;
 }
