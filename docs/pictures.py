@@ -40,7 +40,7 @@ VIEWS = {
 TRY = {
     "model": "Press Play, then click Q: the arithmetic of one query opens.",
     "heads": "Click a small map, then a cell of the large one.",
-    "contribution": "Compare the map with that of the same head on Heads.",
+    "contribution": "Click the longest blue part: from which tokens does it come?",
     "positions": "Find the word whose vector changes most in another order.",
     "feed_forward": "Select another token, and see which neurons are active now.",
     "interventions": "Click the darkest cell: the head whose loss changes the vector most.",

@@ -175,18 +175,17 @@ export function measureColour(theme, share) {
 /** @param {GridView} view */
 function drawBadge(view, pen, { size, type }, badge, x, y) {
   if (!badge) return;
-  if (size < 40 * type) { // no room for words: a dot shows that there is a badge
-    const radius = Math.max(2, size / 10);
-    disc(pen, x + radius + 2, y + radius + 2, radius, "#d6336c");
-    return;
-  }
   pen.font = `600 ${10 * type}px ${view.theme.font}`;
-  const shown = fit(pen, badge, size - 12);
+  const isSmall = size < 40 * type; // no room for words
+  const shown = isSmall ? view.header.badgeMarks?.[badge] ?? "" : fit(pen, badge, size - 12);
+  const [side, edge] = isSmall ? [Math.min(11 * type, size / 2), 1] : [14 * type, 2];
+  const width = isSmall ? side : pen.measureText(shown).width + 8;
   pen.fillStyle = "rgba(20,20,24,0.82)";
   pen.beginPath();
-  pen.roundRect(x + 2, y + 2, pen.measureText(shown).width + 8, 14 * type, 4);
+  pen.roundRect(x + edge, y + edge, width, side, isSmall ? 2 : 4);
   pen.fill();
-  write(view, pen, shown, x + 6, y + 2 + 7.5 * type, "left", "#fff", { size: 10, weight: 600 });
+  const look = { size: isSmall ? 0.85 * side / type : 10, weight: isSmall ? 700 : 600 };
+  write(view, pen, shown, x + edge + width / 2, y + edge + 0.54 * side, "center", "#fff", look);
 }
 
 /** @param {GridView} view */

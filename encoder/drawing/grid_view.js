@@ -183,7 +183,13 @@ export class GridView extends Drawing {
     const { size: side, caption, bar } = this.layout;
     const [start, above] = [at.left + x, at.top + y];
     const box = { left: start, right: start + side, top: above - caption, bottom: above + side + bar };
-    this.tip.showBeside(box, { right: Math.min(at.right, this.root.getBoundingClientRect().right) });
+    const bounds = {
+      top: at.top,
+      bottom: at.bottom,
+      right: Math.min(at.right, this.root.getBoundingClientRect().right),
+    };
+    if (this.layout.sorted) this.tip.showOutside(box, bounds);
+    else this.tip.showBeside(box, bounds);
   }
 
   hover(k, event) {

@@ -91,6 +91,8 @@ class GridHeader(TypedDict):
     badges: dict[str, str]
     #: A badge -> what it means, for the label of a head.
     badgeTitles: NotRequired[dict[str, str]]
+    #: A badge -> its letter, on maps without room for words.
+    badgeMarks: NotRequired[dict[str, str]]
     #: The share of a map's side at which the second sentence of a pair begins.
     divide: float | None
     #: The number of consecutive heads that share keys and values; 0: each has its own.

@@ -1,6 +1,6 @@
 // What opens inside the model's picture: the arithmetic of one part, with the numbers of the selected tokens.
 /** @import { ModelView } from "./model_view.js" */
-import { arrow, inWords, make, sum, threeDigits, withNorm } from "./drawing.js";
+import { inWords, make, sum, threeDigits, withNorm } from "./drawing.js";
 import { formula } from "./formula.js";
 
 const MOST_ROWS = 6; // keys and components with a number each
@@ -248,7 +248,7 @@ function weightFromScores(view) {
   );
   const exponential = Math.exp(score(key) - largest);
   return {
-    title: `Weight of ${arrow(header.labels[query], header.labels[key])}: ${inWords(view.weight(query, key))}`,
+    title: questionOfPair("How much does", "attend to", view) + `Weight: ${inWords(view.weight(query, key))}`,
     full: 1,
     said: "Softmax makes scores positive numbers that sum to 1.",
     text: `exp(${threeDigits(score(key))} − ${threeDigits(largest)}) / ${threeDigits(total)} = ` +
@@ -280,13 +280,19 @@ function scoreFromVectors(view) {
   const added = score - dot * header.scale;
   const bias = Math.abs(added) > 1e-3 * Math.max(1, Math.abs(score)) ? ` + ${threeDigits(added)} (bias or edit)` : "";
   return {
-    title: `Score of ${arrow(header.labels[query], header.labels[key])}: ${threeDigits(score)}`,
+    title: questionOfPair("How well does", "match", view) + `Score: ${threeDigits(score)}`,
     said: "The dot product of query and key says how well they match.",
     text: `q · k × scale = ${threeDigits(dot)} × ${threeDigits(header.scale)}${bias} = ` +
       threeDigits(dot * header.scale + (bias ? added : 0)),
     heading: `The largest of ${width} products`,
     rows,
   };
+}
+
+// The question that a number of two tokens answers, as the server writes it.
+function questionOfPair(does, verb, view) {
+  const [query, key] = shownPair(view).map((at) => `“${view.header.labels[at]}”`);
+  return `${does} ${query} ${verb} ${key}? `;
 }
 
 const quick = { softmax: weightFromScores, scores: scoreFromVectors };

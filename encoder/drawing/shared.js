@@ -148,6 +148,19 @@ class Tip {
     tip.style.top = `${Math.max(4, Math.min(box.top, bottom - height))}px`;
   }
 
+  // Below or above the bounds and in line with the box, where the window has room, so that it covers nothing of a list.
+  showOutside(box, bounds, gap = 8) {
+    const tip = this.element;
+    if (!this.isOpen) tip.showPopover();
+    const { width, height } = tip.getBoundingClientRect();
+    const { clientWidth, clientHeight } = document.documentElement;
+    const tops = [bounds.bottom + gap, bounds.top - gap - height];
+    const top = tops.find((one) => one >= 4 && one + height <= clientHeight - 4);
+    if (top === undefined) return this.showBeside(box, bounds, gap);
+    tip.style.left = `${Math.max(4, Math.min(box.left, clientWidth - 4 - width))}px`;
+    tip.style.top = `${top}px`;
+  }
+
   hide() {
     if (this.isOpen) this.element.hidePopover();
   }

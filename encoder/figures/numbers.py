@@ -1,6 +1,7 @@
 """Numbers as people read them, the same on pages, in reports and in the browser."""
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context
 
 import numpy as np
@@ -48,3 +49,13 @@ def signed(value: float, digits: int = 3) -> str:
 def _minus(text: str) -> str:
     """A minus sign in place of a hyphen at the beginning."""
     return text.replace("-", "−", 1) if text.startswith("-") else text
+
+
+def percentages(shares: Sequence[float]) -> list[str]:
+    """Shares of 1 as "12.3%". Those that are rounded down by most are rounded up, until the numbers add up as shown."""
+    exact = [1000 * float(share) for share in shares]
+    shown = [math.floor(one) for one in exact]
+    missing = round(sum(exact)) - sum(shown)
+    for at in sorted(range(len(exact)), key=lambda at: shown[at] - exact[at])[:missing]:
+        shown[at] += 1
+    return [_minus(f"{one / 10:.1f}%") for one in shown]

@@ -5,7 +5,7 @@ exactly the sum of the embeddings, of what each head and FFN adds, and of biases
 it (Elhage et al. 2021 write the output so, without norms). Instead of carrying each part forwards, the direction is
 carried backwards. What a head changes in later layers is not in its direct effect: `causal` measures that.
 
-Shapes: L layers, H heads, T tokens, D d_model, K width of a head.
+Shapes: L layers, H heads, T tokens, R of them, D d_model, K width of a head.
 """
 
 from dataclasses import dataclass
@@ -63,8 +63,8 @@ def direct_effect(trace: Trace, towards: Tensor | Outcome | str, position: int |
         raise EncoderError("Direct effects need the trace of one input, without edits and without padding.")
     if trace.memory is not None:
         raise EncoderError("Direct effects would leave out cross-attention: choose the trace of an encoder.")
-    direction = _direction(trace, towards, position)  # [T, D]
-    walk = _Backwards(direction)
+    direction, rows = _direction(trace, towards, position)  # [R, D] at R tokens
+    walk = _Backwards(direction, rows)
     config = trace.config
     heads = torch.zeros(config.n_layers, config.n_heads, dtype=torch.float64)
     ffn, bias = torch.zeros(2, config.n_layers, dtype=torch.float64)
@@ -79,30 +79,31 @@ def direct_effect(trace: Trace, towards: Tensor | Outcome | str, position: int |
             if not block.pre_norm and (norm := block.norm_of(part)) is not None:
                 walk.through(f"L{layer} {part}_norm", norm, trace.values[f"layers.{layer}.{part}_norm.input"])
             if part == "attention":
-                heads[layer], bias[layer] = _of_attention(trace, layer, block, walk.direction)
+                heads[layer], bias[layer] = _of_attention(trace, layer, rows, block, walk.direction)
             else:
                 ffn[layer] += walk.along(update)
         embedding += walk.along(trace.values[trace.entering(layer)] - (trace.streams[layer] if layer else 0.0))
-    total = float((trace.output.double() * direction.double()).sum())
+    total = float((trace.output[rows].double() * direction.double()).sum())
     return DirectEffect(heads, ffn, bias, embedding, walk.norms, total)
 
 
 class _Backwards:
-    """A direction [T, D] that is carried from the output to the embeddings."""
+    """A direction [R, D] at these rows, R tokens, that is carried from the output to the embeddings."""
 
-    def __init__(self, direction: Tensor) -> None:
+    def __init__(self, direction: Tensor, rows: slice) -> None:
         self.direction = direction.double()
+        self.rows = rows
         self.norms: dict[str, float] = {}
 
     def along(self, x: Tensor) -> float:
         """The part of x [T, D] along the direction."""
-        return float((x.double() * self.direction).sum())
+        return float((x[self.rows].double() * self.direction).sum())
 
     def through(self, name: str, norm: LayerNorm, x: Tensor) -> None:
         """To the norm's input x [T, D]. The norm's bias is a part of its own."""
         if norm.bias is not None:
             self.norms[name] = float((self.direction * norm.bias.double()).sum())
-        self.direction = before_norm(norm, x, self.direction)
+        self.direction = before_norm(norm, x[self.rows], self.direction)
 
 
 def before_norm(norm: LayerNorm, x: Tensor, direction: Tensor) -> Tensor:
@@ -114,10 +115,10 @@ def before_norm(norm: LayerNorm, x: Tensor, direction: Tensor) -> Tensor:
     return scaled / (x.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt()
 
 
-def _of_attention(trace: Trace, layer: int, block: Block, direction: Tensor) -> tuple[Tensor, float]:
+def _of_attention(trace: Trace, layer: int, rows: slice, block: Block, direction: Tensor) -> tuple[Tensor, float]:
     """Parts along the direction of what each head adds, [H], and of the bias of W_O (and of a norm after it)."""
     w_o, width = block.attention.w_o, trace.config.d_head
-    z = trace.layer_z(layer).transpose(0, 1).flatten(1).double()  # [T, H x K]
+    z = trace.layer_z(layer, rows).transpose(0, 1).flatten(1).double()  # [R, H x K]
     weight = w_o.weight.double()  # [D, H x K]
     found = 0.0
     if block.attention_out_norm is not None:
@@ -125,13 +126,14 @@ def _of_attention(trace: Trace, layer: int, block: Block, direction: Tensor) -> 
         if block.attention_out_norm.bias is not None:
             found += float((direction * block.attention_out_norm.bias.double()).sum())
         direction = before_norm(block.attention_out_norm, raw, direction)
-    back = direction @ weight  # [T, H x K]
+    back = direction @ weight  # [R, H x K]
     heads = (back * z).sum(dim=0).view(-1, width).sum(dim=-1).cpu()
     return heads, found + (0.0 if w_o.bias is None else float((direction * w_o.bias.double()).sum()))
 
 
-def _direction(trace: Trace, towards: Tensor | Outcome | str, position: int | None) -> Tensor:
-    shape = tuple(trace.output.shape)
+def _direction(trace: Trace, towards: Tensor | Outcome | str, position: int | None) -> tuple[Tensor, slice]:
+    """The direction [R, D], and the R tokens that have it."""
+    shape, everywhere = tuple(trace.output.shape), slice(None)
     if not isinstance(towards, Tensor):
         if trace.model is None:
             raise EncoderError("This trace has no model, which an outcome needs: open it with open_trace(file, model).")
@@ -139,14 +141,14 @@ def _direction(trace: Trace, towards: Tensor | Outcome | str, position: int | No
         with torch.enable_grad():
             output = trace.output.detach().clone().requires_grad_()
             (found,) = torch.autograd.grad(measure(output.unsqueeze(0))[0], output)
-        return found
+        return found, everywhere
+    towards = towards.to(trace.output.device)
     if towards.shape == shape[1:]:
-        whole = towards.new_zeros(shape)
-        if position is not None:
-            trace.check_token(position, "position")
-        whole[slice(None) if position is None else position] = towards
-        return whole.to(trace.output.device)
+        if position is None:
+            return towards.expand(shape), everywhere
+        trace.check_token(position, "position")
+        return towards.unsqueeze(0), slice(position, position + 1)
     if towards.shape != shape:
         known = f"[{shape[1]}] or {list(shape)}"
         raise EncoderError(f"A direction of shape {list(towards.shape)} does not fit: specify {known}.")
-    return towards
+    return towards, everywhere

@@ -40,13 +40,15 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class HeadType:
-    """A pattern that a head can show. badge: a word short enough for the grid; sentence: for a learner.
+    """A pattern that a head can show. badge: a word short enough for the grid; mark: its letter on smaller maps;
+    sentence: for a learner.
 
     rules: (measure, field of Thresholds, whether reaching the threshold is enough); one rule that holds is enough.
     """
 
     name: str
     badge: str
+    mark: str
     title: str
     sentence: str
     rules: tuple[tuple[str, str, bool], ...]

@@ -240,14 +240,15 @@ class Trace(RecordedPass):
             return self.layer_z(layer)[head]
         return self._z(layer, slice(head, head + 1))[0]
 
-    def layer_z(self, layer: int) -> Tensor:
-        """[H, T, K]: `z` of every head of a layer, at once."""
-        return self._z(self.place(layer)[0], slice(None))
+    def layer_z(self, layer: int, queries: slice = slice(None)) -> Tensor:
+        """[H, T, K]: `z` of every head of a layer, at once; of some queries [H, Ti, K]."""
+        return self._z(self.place(layer)[0], slice(None), queries)
 
-    def _z(self, layer: int, heads: slice) -> Tensor:
+    def _z(self, layer: int, heads: slice, queries: slice = slice(None)) -> Tensor:
         v = self.layer_qkv(layer)[2][heads].float()  # [h, T, K]
-        z = torch.cat([attend.mix(pattern, v) for _, _, pattern in self.attention_chunks(layer, heads)], dim=1)
-        return self._edited(self.gated(z, layer, heads), "z", layer, slice(None), heads)
+        chunks = self.attention_chunks(layer, heads, queries)
+        z = torch.cat([attend.mix(pattern, v) for _, _, pattern in chunks], dim=1)
+        return self._edited(self.gated(z, layer, heads, queries), "z", layer, queries, heads)
 
     def gated(
         self, z: Tensor, layer: int, heads: slice | int = slice(None), queries: slice | int = slice(None)

@@ -34,6 +34,7 @@ def head_grid(
     measure_range: tuple[float, float] = (0.0, 1.0),
     badges: Mapping[str, str] | None = None,
     badge_titles: Mapping[str, str] | None = None,
+    badge_marks: Mapping[str, str] | None = None,
     dim: np.ndarray | None = None,
     order: Sequence[Head] | None = None,
     pinned: Sequence[Head] = (),
@@ -53,8 +54,9 @@ def head_grid(
         measure: float [L, H]: a bar under each map; NaN leaves it empty.
         measure_label: the bar's name in the legend and in a head's label.
         measure_range: the values of an empty and a full bar.
-        badges: "L0H3" -> a word or two, on the head's map if that is large enough, else as a dot.
+        badges: "L0H3" -> a word or two, on the head's map if that is large enough, else its letter.
         badge_titles: a badge -> what the head's label says in its place.
+        badge_marks: a badge -> its letter.
         dim: bool [L, H]: faded maps.
         order: the heads to draw, as (layer, head); unset: all, layers as rows and heads as columns.
         pinned: heads with a numbered pin.
@@ -79,6 +81,7 @@ def head_grid(
         "pinned": [[int(layer), int(head)] for layer, head in pinned],
         "badges": dict(badges or {}),
         "badgeTitles": dict(badge_titles or {}),
+        "badgeMarks": dict(badge_marks or {}),
         "divide": divide,
         "sharing": int(sharing),
         "measureLabel": measure_label,

@@ -57,6 +57,7 @@ interface GridHeader {
   pinned: Array<Array<number>>;
   badges: Record<string, string>;
   badgeTitles?: Record<string, string>;
+  badgeMarks?: Record<string, string>;
   divide: number | null;
   sharing: number;
   order: Array<Array<number>> | null;

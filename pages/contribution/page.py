@@ -1,20 +1,21 @@
-"""Contribution: norm-weighted attention, rollout, Q-K space, occlusion, and a class by token."""
+"""Contribution: the whole vector, norm-weighted attention, rollout, Q-K space, occlusion, and a class by token."""
 
 from collections.abc import Callable
 
 import streamlit as st
 
-from pages.contribution import deletion, norm_weighted, occlusion, of_class, qk_space, rollout
+from pages.contribution import deletion, norm_weighted, occlusion, of_class, qk_space, rollout, whole
 from pages.contribution.params import PARTS, QUESTIONS, Params
 from pages.core.frame.frame import heading, show
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View
 from pages.core.widgets import Export
 from pages.core.words import errors_said, opening
-from pages.state import next_page, state
+from pages.state import former, next_page, not_chosen, state
 
 #: Part -> what draws it and says what it exports.
 SHOW: dict[str, Callable[[View], Export | None]] = {
+    "whole": whole.show,
     "moves": norm_weighted.show,
     "rollout": rollout.show,
     "plane": qk_space.show,
@@ -31,6 +32,7 @@ def main(view: View) -> None:
 
     with heading():
         part = state.segmented(Params.part, "Method", offered, label_visibility="collapsed")
+    not_chosen.leave_out({Params.part.name: next(iter(PARTS))}, (), "part of Contribution", former.NAMES_OF_A_HEAD)
     opening(QUESTIONS[part].format(part=words_of(view.trace).part, head=f"L{view.layer} H{view.head}"))
     exported = None
     with errors_said(st.info, icon=":material/info:"):

@@ -5,6 +5,7 @@ from encoder.similarity import REFERENCES
 from pages.state import Param, choice, state
 
 PARTS = {
+    "whole": "Whole vector",
     "moves": "Norm-weighted",
     "rollout": "Rollout",
     "plane": "Q-K space",
@@ -13,6 +14,7 @@ PARTS = {
 }
 #: Part -> the question that its picture answers.
 QUESTIONS = {
+    "whole": "Which parts of the model make a token's output vector what it is?",
     "moves": "Does a large attention weight add much to the output of {head}?",
     "rollout": "How much may each input token contribute to a token after several layers?",
     "plane": "Which queries and keys of {head} are close, and so have large scores?",
@@ -25,7 +27,8 @@ QUESTIONS = {
 class Params:
     """The open part, and its options."""
 
-    part: Param[str] = choice("moves", PARTS, url="beyond")
+    # No part until the page is open: so "whole" can be in its address, next to a head. An old address has none there.
+    part: Param[str] = choice("", ("", *PARTS), url="beyond")
     # What the map shows: norm-weighted attention as shares of a row, weight × norm itself, or attention.
     weighted: Param[str] = choice("share", ("share", "length", "attention"), url="moved")
     # The deletion test: where tokens are hidden, and which tokens may be.

@@ -42,6 +42,7 @@ def draw_grid(view: View, options: Options) -> None:
         kept, order = colouring.arranged(kept)
     over = image.small_maps(view) if colourings.over_image(view) else None
     badges = _badges(view, measured=bool(state.get(Params.measure) or head_type))
+    types = head_measures.offered_types(view.trace).values()
     sharing = config.n_heads // config.n_kv_heads
     head_grid(
         thumbnails(view, options) if over is None else over,
@@ -52,7 +53,8 @@ def draw_grid(view: View, options: Options) -> None:
         alt=f"Attention maps of all {config.n_layers * config.n_heads} heads, layers downwards, heads to the right.",
         colorscale=figures.thumbnails_lut(view.colours),
         badges=badges,
-        badge_titles={one.badge: one.title for one in head_measures.offered_types(view.trace).values()},
+        badge_titles={one.badge: one.title for one in types},
+        badge_marks={one.badge: one.mark for one in types},
         dim=None if kept.all() or order is not None else ~kept,
         order=order,
         pinned=head_options.heads_of_model(Params.pins, view),
@@ -64,7 +66,7 @@ def draw_grid(view: View, options: Options) -> None:
     said = ["" if colouring is None else colouring.caption, *_caption(view, options, kept, order)]
     gestures.caption(" ".join(filter(None, said)))
     if badges:
-        st.caption(head_measures.badge_legend(view.trace, badges.values()))
+        st.caption(head_measures.badge_legend(view.trace, badges.values(), marks=True))
         button("All heads by type", "category", "by-type", partial(state.put, AllHeads.part, "roles"), type="tertiary")
 
 

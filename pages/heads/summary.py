@@ -96,7 +96,8 @@ def sink_note(view: View, head: Map) -> None:
         # Only the separators of a text have a reading.
         kinds = [found.kind] if found.kind != "separators" or view.trace.kind == "text" else []
         st.caption(" ".join(about.text(__file__, one) for one in [*kinds, "any sink"]))
-        links.link("contribution", "See the contribution: norm-weighted attention", "scale")
+        label, part = "See the contribution: norm-weighted attention", {"beyond": "moves"}
+        links.button("contribution", label, "scale", "open-norm-weighted", part, type="tertiary")
 
 
 def _sink(view: View) -> head_types.Sink | None:

@@ -39,6 +39,9 @@ UNLESS_NAMED = {
 }
 #: Values that have another name on the page of now: former page -> former name, name.
 RENAMED = {"head_types": ("find", "all_heads")}
+#: Contribution opened on one head: an address with one of these values, and without a part, showed its share.
+NAMES_OF_A_HEAD = frozenset({"layer", "head", "moved"})
+OF_A_HEAD = {"beyond": "moves"}
 #: The page that shows both norm placements.
 BOTH = "pre_post"
 #: Pages that had a sentence of their own for words that are masked.
@@ -65,10 +68,17 @@ def current(view: Mapping[str, str]) -> dict[str, str]:
         view = {**UNLESS_NAMED.get(view["page"], {}), **view, **values, "page": page}
         if before in view:
             view = {now if name == before else name: value for name, value in view.items()}
-    return view
+    return {**view, **_of_a_head(view["page"], view)}
+
+
+def _of_a_head(page: str, view: Mapping[str, str]) -> dict[str, str]:
+    """The part that an address without one showed, where it names a head; nothing for any other."""
+    is_old = page == "contribution" and OF_A_HEAD.keys().isdisjoint(view) and not NAMES_OF_A_HEAD.isdisjoint(view)
+    return OF_A_HEAD if is_old else {}
 
 
 def is_former(page: str, view: Mapping[str, str]) -> bool:
     """Whether an address has a page or values that `current` changes into others."""
     gone = not GONE.isdisjoint(view.items())
-    return gone or page in FORMER or (page in OF_MASKED and "masked" in view) or view.get("norm") == "both"
+    masked, both = page in OF_MASKED and "masked" in view, view.get("norm") == "both"
+    return gone or page in FORMER or masked or both or bool(_of_a_head(page, view))

@@ -34,7 +34,16 @@ PICTURE = """() => {
 #: Every page, and the parts of pages that have controls of their own; never the same page twice in a row.
 EVERY = ["/heads", "/contribution", "/positions", "/contribution?beyond=rollout", "/feed_forward"]
 EVERY += ["/contribution?beyond=plane", "/interventions", "/pre_post", "/norms", "/pre_post?sides=stream", "/training"]
-EVERY += ["/norms?norm_part=one", "/predict", "/texts", "/diagnose", "/texts?search_for=words", "/probes", "/lessons"]
+EVERY += [
+    "/contribution?beyond=moves",
+    "/norms?norm_part=one",
+    "/predict",
+    "/texts",
+    "/diagnose",
+    "/texts?search_for=words",
+    "/probes",
+    "/lessons",
+]
 EVERY += ["/classroom", "/by_hand", "/glossary", "/"]
 #: What is on a picture: the line of its answer, the grid and the open head, both grids, the map of the norms with its
 #: parts, what a click on the map of effects does, the head of the curves, the ranking and its explanation, the words of

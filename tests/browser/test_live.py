@@ -187,7 +187,9 @@ def test_a_link_with_edits_shows_them_and_a_switch_writes_them(visitor: Page, se
     expect(switch).to_have_attribute("aria-pressed", "true")
     assert visitor.url.endswith("edits=zero_offn-out_l0")
     visitor.get_by_role("button", name="Causal mask").click()
-    expect(visitor.locator("#app")).to_have_attribute("href", re.compile("edits=zero_offn-out_l0%7Ecausal"))
+    expect(visitor.locator("#app")).to_have_attribute(
+        "href", re.compile("edits=zero_offn-out_l0%7Ecausal%7Euniform_l0")
+    )
     visitor.get_by_role("link", name="Similarity").click()
     expect(visitor.locator("#status")).to_contain_text("L0 ffn off")
     visitor.go_back()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,12 @@ def test_a_row_opens_its_head(visit: Callable[..., Page]) -> None:
 
 def test_layers_queries_and_keys_are_chosen_by_a_click(visit: Callable[..., Page]) -> None:
     page = visit(f"/contribution?text={TEXT}", dark=True)
+    name = page.locator(".bartext", has_text=re.compile(r"^H\d+$")).last
+    head, box = name.text_content(), name.bounding_box()
+    assert head is not None
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    wait_for_query(page, beyond="moves", head=head[1:])
     click_point(page, "Three curves", 0, 4)
     wait_for_query(page, layer="4")
 

@@ -113,7 +113,7 @@ def test_another_head_and_sentence_are_compared_and_a_score_opens_in_the_model(v
     expect(visitor.locator("#said")).to_contain_text("Grey")
     visitor.locator("[data-name=view]").select_option("Q K V")
     visitor.get_by_role("link", name="How this score is made").click()
-    expect(visitor.locator(".enc-model-opened")).to_contain_text("Score of")
+    expect(visitor.locator(".enc-model-opened")).to_contain_text("Score: ")
     assert "step=scores" in visitor.url
 
 

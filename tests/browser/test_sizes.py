@@ -20,11 +20,11 @@ SENTENCE = "text=The+animal+didn%27t+cross+the+street+because+it+was+too+tired."
 #: Every page with a map, and its parts that have one; never the same page twice in a row, so that a page that is there
 #: is the one that was opened.
 WITH_MAP = [
-    f"/?start=1&{SENTENCE}", f"/heads?{SENTENCE}", f"/contribution?{SENTENCE}", f"/heads?all_heads=roles&{SENTENCE}",
-    f"/contribution?beyond=rollout&{SENTENCE}", f"/heads?all_heads=corpus&{SENTENCE}",
-    f"/contribution?beyond=plane&{SENTENCE}", f"/positions?{SENTENCE}", f"/norms?{SENTENCE}",
-    f"/positions?positions_part=encoding&{SENTENCE}", f"/interventions?{SENTENCE}", f"/feed_forward?{SENTENCE}",
-    f"/interventions?intervention=patching&{SENTENCE}", f"/pre_post?{SENTENCE}",
+    f"/?start=1&{SENTENCE}", f"/heads?{SENTENCE}", f"/contribution?beyond=moves&{SENTENCE}",
+    f"/heads?all_heads=roles&{SENTENCE}", f"/contribution?beyond=rollout&{SENTENCE}",
+    f"/heads?all_heads=corpus&{SENTENCE}", f"/contribution?beyond=plane&{SENTENCE}", f"/positions?{SENTENCE}",
+    f"/norms?{SENTENCE}", f"/positions?positions_part=encoding&{SENTENCE}", f"/interventions?{SENTENCE}",
+    f"/feed_forward?{SENTENCE}", f"/interventions?intervention=patching&{SENTENCE}", f"/pre_post?{SENTENCE}",
     "/predict?model=digit-words&predict=caption", f"/texts?{SENTENCE}&explain=pairs", "/texts?explain=map",
 ]  # fmt: skip
 LEAST = (900, 520)

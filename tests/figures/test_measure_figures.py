@@ -9,6 +9,7 @@ import pytest
 
 from encoder.figures.deletion import deletion_curves
 from encoder.figures.norm_weighted import shares_by_layer, weighted_heatmap
+from encoder.figures.output_parts import output_part_bars
 from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
 
 RANDOM = np.random.default_rng(0)
@@ -31,6 +32,9 @@ MAKERS = {
     "rollout": lambda n: weighted_heatmap(np.eye(n)[:1], labels_of(n), "rollout"),
     "layers": lambda n: shares_by_layer(*RANDOM.random((3, n)), selected=n - 1),
     "plane": lambda n: plane(n, selected=(0, n - 1), explained=(0.5, 0.2)),
+    "output parts": lambda n: output_part_bars(
+        [f"L{at}" for at in range(n)], ["head"] * n, [f"L{at} H0" for at in range(n)], RANDOM.normal(size=n), of="the"
+    ),
     "deletion": lambda n: deletion_curves(
         range(1, n + 1), dict(zip("ab", RANDOM.random((2, n)), strict=True)), RANDOM.random((4, n)), "tokens", "change"
     ),

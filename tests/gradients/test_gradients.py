@@ -125,6 +125,13 @@ def test_direct_effects_add_up_in_every_architecture(name: str):
     ):
         found = gradients.direct_effect(trace, towards, position)
         assert found.sum == pytest.approx(found.total, abs=1e-4, rel=1e-5)
+    whole = gradients.output_parts(trace, 1)
+    assert whole.sum == pytest.approx(1, abs=1e-4)
+    # one token by itself is the same as a direction of every token that is 0 at the others
+    rows = torch.zeros(trace.output.shape).index_fill(0, torch.tensor(1), 1.0)
+    one, same = gradients.direct_effect(trace, rows[1], 1), gradients.direct_effect(trace, rows)
+    torch.testing.assert_close(one.heads, same.heads)
+    torch.testing.assert_close(one.ffn, same.ffn)
     # a direction is linear: twice the direction, twice every part
     one, two = (gradients.direct_effect(trace, n * torch.ones(small.config.d_model), 1) for n in (1, 2))
     torch.testing.assert_close(two.heads, 2 * one.heads)
@@ -142,6 +149,9 @@ def test_a_head_of_the_last_layer_has_its_direct_effect_only(model: encoder.Text
     x = trace.values["final_norm.input"][1].double()
     scaled = (head - head.mean()) / (x.var(correction=0) + norm.eps).sqrt() * norm.weight.double()
     assert float(found.heads[layer, 1]) == pytest.approx(float((scaled * direction.double()).sum()), abs=1e-5)
+    output = trace.output[1].double()
+    [share] = [one.share for one in gradients.output_parts(trace, 1).parts if (one.layer, one.head) == (layer, 1)]
+    assert share == pytest.approx(float(scaled @ output / output.norm() ** 2), abs=1e-6)
     with pytest.raises(EncoderError, match="does not fit"):
         gradients.direct_effect(trace, torch.zeros(3))
     with pytest.raises(EncoderError, match="without edits"):

@@ -13,6 +13,7 @@ import encoder
 from encoder import classify, similarity
 from encoder.classify.class_heads import linear_head
 from encoder.figures.numbers import three_digits
+from encoder.gradients import output_parts
 from encoder.measure import norm_weighting
 from encoder.measure.attention_rollout import rollouts
 from encoder.measure.deletion import deletion_test
@@ -20,12 +21,13 @@ from encoder.measure.qk_space import qk_space
 from encoder.model.classifier import ClassifierConfig
 from pages.contribution.deletion import SEEDS
 from pages.core.words.formulas import number
-from tests.pages.apps import assert_well, sentences, visit
+from pages.state.former import current, is_former
+from tests.pages.apps import assert_well, charts, sentences, visit
 
 pytestmark = pytest.mark.sample(3, "another address or input of the same page")
 
 PAGE, TEXT = "contribution", "The keys to the old wooden cabinet are on the table."
-PARTS = ["moves", "rollout", "plane", "deletion", "class"]
+PARTS = ["whole", "moves", "rollout", "plane", "deletion", "class"]
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +72,32 @@ def test_a_long_text(part: str) -> None:
 def test_a_second_sentence() -> None:
     for part in PARTS:
         assert_well(visit(PAGE, beyond=part, text="one two", pair="three four"))
+
+
+def test_the_page_opens_on_the_whole_vector_and_a_head_leads_to_its_share(minilm: encoder.TextEncoder) -> None:
+    found = output_parts(minilm.trace(TEXT), 9)
+    assert "beyond" not in visit(PAGE, text=TEXT).query_params
+    app = visit(PAGE, text=TEXT, i="9", layer="3", beyond="whole")
+    assert app.query_params["beyond"] == "whole"
+    shown = written(app)
+    for one in found.largest(3):
+        assert f"{one.name} **{100 * one.share:.1f}%**" in shown
+    bars = [trace for trace in charts(app)[0] if trace["type"] == "bar"]
+    assert sum(len(trace["customdata"]) for trace in bars) == len(found.parts)
+    head = max((one for one in found.parts if one.kind == "head"), key=lambda one: one.share)
+    app.button(key="output-parts:head").click().run()
+    assert_well(app)
+    opened = {name: app.query_params[name] for name in ("beyond", "layer", "head", "i")}
+    assert opened == {"beyond": "moves", "layer": str(head.layer), "head": str(head.head), "i": "9"}
+
+
+def test_an_old_address_that_names_a_head_opens_its_share() -> None:
+    for values in ({"layer": "1", "head": "8"}, {"head": "3"}, {"moved": "length"}):
+        assert current({"page": PAGE, **values})["beyond"] == "moves"
+        assert not is_former(PAGE, current({"page": PAGE, **values}))
+    for values in ({}, {"text": "a"}, {"head": "3", "beyond": "whole"}):
+        assert not is_former(PAGE, values)
+    assert visit(PAGE, text="one two", layer="1", head="8").query_params["beyond"] == "moves"
 
 
 def test_the_opening_token_against_an_average_word(minilm: encoder.TextEncoder) -> None:

@@ -186,6 +186,8 @@ OTHERS = [
      lambda names: names["found"][["layer", "head", "value", "threshold"]].to_numpy()),
     ("heads", {"all_heads": "roles", "role": "previous"}, ["value"],
      lambda names: names["found"][["value"]].to_numpy()),
+    ("contribution", {"beyond": "whole"}, ["share"],
+     lambda names: np.array([[one.share] for one in names["found"].parts])),
     ("contribution", {"beyond": "moves"}, ["norm_weighted"],
      lambda names: np.asarray(names["weighted"]).reshape(-1, 1)),
     ("contribution", {"beyond": "rollout"}, ["share"], lambda names: np.asarray(names["shares"]).reshape(-1, 1)),

@@ -35,8 +35,8 @@ function partsOff(edit) {
     : null;
 }
 
-// The same as text.
-export function writtenEdits({ off, causal, positions }) {
+// The same as text. kept: further edits, as they were written.
+export function writtenEdits({ off, causal, positions }, kept = []) {
   const point = (part) => Object.keys(SUBLAYERS).find((one) => SUBLAYERS[one] === part);
   return [
     ...off.map(([layer, part]) =>
@@ -44,6 +44,7 @@ export function writtenEdits({ off, causal, positions }) {
     ),
     ...(causal ? ["causal"] : []),
     ...(positions ? [] : ["nopositions"]),
+    ...kept,
   ].join("~");
 }
 

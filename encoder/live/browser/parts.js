@@ -162,7 +162,7 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
   const [scores, weights] = [open.scores[head], open.pattern[head]].map((all) => all.subarray(i * n, (i + 1) * n));
   put(
     "scores",
-    `Score of ${name(i)} → ${name(j)}: ${threeDigits(scores[j])}`,
+    `How well does ${name(i)} match ${name(j)}? Score: ${threeDigits(scores[j])}`,
     "The dot product of query and key says how well they match.",
     `q · k × scale${bias ? " + bias" : ""} = ${threeDigits(products.reduce((sum, one) => sum + one, 0))} × ${
       threeDigits(encoder.scale)
@@ -184,7 +184,7 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
   const total = scores.reduce((sum, one) => sum + Math.exp(one - top), 0);
   put(
     "softmax",
-    `Weight of ${name(i)} → ${name(j)}: ${inWords(weights[j])}`,
+    `How much does ${name(i)} attend to ${name(j)}? Weight: ${inWords(weights[j])}`,
     `Softmax makes the scores of ${name(i)} positive numbers that sum to 1.`,
     `exp(${threeDigits(scores[j])} − ${threeDigits(top)}) / ${threeDigits(total)} = ${threeDigits(weights[j])}`,
     {

@@ -61,11 +61,11 @@ const ownAddress = () => `?${new URLSearchParams([...new URLSearchParams(address
 // Links to other pages and to the app open the same view there.
 function nameView() {
   for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("nav a"))) {
-    link.search = written(state, link.pathname.split("/").at(-2));
+    link.search = written(state, link.pathname.split("/").at(-2), true);
   }
   const app = /** @type {HTMLAnchorElement} */ (document.getElementById("app"));
   const there = site.models[state.model].app; // what the app calls the model; null where only its publisher has it
-  const query = new URLSearchParams(address());
+  const query = new URLSearchParams(written(state, page, true));
   query.delete("model");
   for (const [name, value] of Object.entries(there ?? {})) query.set(name, value);
   if (app.pathname === "/") query.set("start", "1"); // where the app has the page Model

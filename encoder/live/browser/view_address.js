@@ -89,7 +89,7 @@ export function readAddress(query, site, page) {
   const oneOf = (name) => choices[name].includes(query.get(name)) ? query.get(name) : choices[name][0];
   const number = (name) => wholeNumber(query.get(name));
   const digits = Object.values(site.digits ?? {});
-  const { off, causal, positions } = readEdits(query.get("edits") ?? "");
+  const { off, causal, positions, others } = readEdits(query.get("edits") ?? "");
   const state = {
     model: oneOf("model"),
     text: query.get("text") ?? (page === "predict" ? site.hidden : site.example),
@@ -111,6 +111,7 @@ export function readAddress(query, site, page) {
     causal,
     positions,
     off,
+    others, // edits that the app does
     part: openPart(query),
     component: number("component"),
     neuron: number("neuron"),
@@ -121,8 +122,8 @@ export function readAddress(query, site, page) {
   return state;
 }
 
-// The same as a query. page: that it opens.
-export function written(state, page) {
+// The same as a query. page: that it opens; whole: with the edits that no page here does.
+export function written(state, page, whole = false) {
   const names = [
     ...ALWAYS,
     ...(page === SIMILARITY ? ["similar_to"] : []),
@@ -130,7 +131,7 @@ export function written(state, page) {
     ...(state.part ? ["component", "neuron"] : []),
   ];
   const kept = names.flatMap((name) => state[name] === null || state[name] === "" ? [] : [[name, String(state[name])]]);
-  const edits = writtenEdits(state);
+  const edits = writtenEdits(state, whole ? state.others : []);
   return `?${new URLSearchParams([
     ...kept,
     ...(edits ? [["edits", edits]] : []),

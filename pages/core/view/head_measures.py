@@ -114,14 +114,16 @@ def badges(view: View) -> dict[str, str]:
     }
 
 
-def badge_legend(trace: Trace, shown: Iterable[str]) -> str:
-    """These badges and the head types that they mark, in Markdown."""
+def badge_legend(trace: Trace, shown: Iterable[str], *, marks: bool = False) -> str:
+    """These badges, with their letters or without, and the head types that they mark, in Markdown."""
     found = set(shown)
     types = offered_types(trace).values()
     named = ", ".join(
-        f"**{one.badge}** {one.title.lower().removeprefix(f'{one.badge} ')}" for one in types if one.badge in found
+        f"**{f'{one.mark}, ' if marks else ''}{one.badge}** {one.title.lower().removeprefix(f'{one.badge} ')}"
+        for one in types
+        if one.badge in found
     )
-    return f"A dot or a badge marks a head type: {named}."
+    return f"{'A letter or a word' if marks else 'A word'} marks a head type: {named}."
 
 
 def type_filter(trace: Trace, every: str, **look: Any) -> str:
