@@ -80,7 +80,7 @@ labels, (first, second, least) = twin.trace(masked).labels, (place(found.values,
 """,
     "which-attention-weights-matter": """
 sums = weights.abs().sum(dim=(-1, -2))
-place(sums), value(sums), place(sums, 1), value(sums, 1)
+place(sums), value(sums), place(sums, 1), value(sums, 1), agree.loc["weight", "slope"]
 """,
     "which-heads-write-towards-a-word": """
 direct = gradients.direct_effect(pre.trace(masked), man).heads
