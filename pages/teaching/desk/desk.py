@@ -34,12 +34,6 @@ from pages.teaching.stage.asked import read
 _CLOSES = "_desk_closes"
 #: Before the name of a control: how often its widget was made, and the value that this desk drew or chose last.
 _KNOWN = "_desk_known_"
-#: Buttons of a step that was just drawn wait, as in `progress.turns`; another step's animation begins again.
-TURNED = """<style>
-.stMain :is([class*="st-key-desk-back-"], [class*="st-key-desk-next-"]) button {{
-  animation: enc-turned-{number} {seconds}s; }}
-@keyframes enc-turned-{number} {{ from, to {{ pointer-events: none; }} }}
-</style>"""
 #: Answers whose reasons the teacher may ask for, and names for each.
 MOST_ASKED = 3
 
@@ -118,8 +112,7 @@ def _turn(now: Room, lesson: Lesson, number: int, along: path.Path | None, lesso
         return (lessons[marks[at + by].lesson], marks[at + by].step) if 0 <= at + by < len(marks) else None
 
     waits, is_last = question_box.waits(now), other(1) is None
-    progress.note_drawn(lesson, number)
-    st.html(TURNED.format(number=f"{at}-{number}", seconds=progress.TURNED))
+    progress.note_drawn(lesson, number, "desk:back:", "desk:next:")
     # The keys have the number: a click that a reconnect repeats turns no second page.
     place = number if at is None else f"path:{at}"
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -129,7 +122,7 @@ def _turn(now: Room, lesson: Lesson, number: int, along: path.Path | None, lesso
                 title,
                 icon,
                 f"desk:{title.lower()}:{place}",
-                partial(_turn_to, *(to or (lesson, number))),
+                partial(progress.turn, show_step, *(to or (lesson, number))),
                 type="primary" if by > 0 and not waits and not is_last else "secondary",
                 disabled=to is None,
             )
@@ -143,11 +136,6 @@ def _turn(now: Room, lesson: Lesson, number: int, along: path.Path | None, lesso
         following = other(1)
         then = f" Next: {plain(following[0].step(following[1]).title)}." if following else ""
         st.caption(f"Minute {mark.at} to {mark.at + mark.minutes} of {along.name}. {plain(mark.do)}{then}")
-
-
-def _turn_to(lesson: Lesson, number: int) -> None:
-    if progress.turns():
-        show_step(lesson, number)
 
 
 def _script(lesson: Lesson, number: int) -> None:

@@ -124,17 +124,22 @@ def _steps(opened: Open) -> None:
     if session.is_follower():
         return
     _closing(opened)
+    own, place = session.seat(), ""
+    if own is not None and own.teaches:
+        place = f":{opened.number}"  # a click that a reconnect repeats turns no second page
+        progress.note_drawn(opened.lesson, opened.number, "lesson:back:", "lesson:next:")
     with st.container(horizontal=True):
         button(
             "Back",
             "arrow_back",
-            "lesson:back",
-            partial(progress.open_step, opened.lesson, opened.number - 1),
+            f"lesson:back{place}",
+            partial(progress.turn, progress.open_step, opened.lesson, opened.number - 1),
             disabled=opened.number == opened.lesson.first,
         )
         if following := progress.following(opened):
             label = "Next" if following[0] == opened.lesson else f"Next lesson: {plain(following[0].title)}"
-            button(label, "arrow_forward", "lesson:next", partial(progress.open_step, *following), type="primary")
+            turn = partial(progress.turn, progress.open_step, *following)
+            button(label, "arrow_forward", f"lesson:next{place}", turn, type="primary")
     with st.container(horizontal=True):
         if opened.step.view and not waits(opened):
             explores = progress.explores(opened)
