@@ -8,12 +8,15 @@ import dataclasses
 import io
 import json
 import re
+import time
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from encoder.errors import EncoderError
 from encoder.figures.numbers import three_digits
 from pages.base.access import limits
 from pages.model import switches
@@ -22,7 +25,7 @@ from pages.teaching.desk import desk, strip
 from pages.teaching.lessons import codes, library, progress
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import read_question
-from pages.teaching.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
+from pages.teaching.rooms import Asked, Member, MemoryStore, Room, StoreUnavailable, ask, session
 from pages.teaching.rooms.events import Tries
 from pages.teaching.rooms.room import answer_mark
 from pages.teaching.rooms.store import RoomError
@@ -276,32 +279,33 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     assert ada.click(f"room:{question.id}:look").app.get("title")
     rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
     assert {(row[1], row[2], row[3]) for row in rows[1:]} == {("Ada", "animal", "1"), ("'=EVE()", "street", "0")}
-    assert {tuple(row[7:]) for row in rows[1:]} == {("03-one-weight-by-hand", "4", "animal")}
+    assert {tuple(row[7:10]) for row in rows[1:]} == {("03-one-weight-by-hand", "4", "animal")}
     assert "Minute 14 to 18 of 90" in words(teacher.app)
     teacher.click("desk:next:path:3")
     assert school.room(code).question != question
     assert question.id in {one.id for one in school.room(code).past}
-    teacher.press("page").click("lesson:back")
+    teacher.press("page").click(f"lesson:back:{school.room(code).view['lesson_step']}")
     asked = school.room(code).question
     assert asked
     assert read_question(asked.definition).ask in words(teacher.app), "the run that asks shows the question"
 
 
+@pytest.mark.parametrize(("limit", "most"), [("QUESTIONS", 1), ("ROOM_PAST", 10)])
 def test_a_lesson_goes_on_in_a_room_that_holds_no_more_questions(
-    school: School, monkeypatch: pytest.MonkeyPatch
+    school: School, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:
     teacher, code = school.teacher()
     teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin")
     assert "Minute" not in words(teacher.app), "a lesson by itself has no minutes"
     steps = library.find("03-one-weight-by-hand")
     assert steps
-    monkeypatch.setattr(limits, "QUESTIONS", dataclasses.replace(limits.QUESTIONS, usual=1))
+    monkeypatch.setattr(limits, limit, dataclasses.replace(getattr(limits, limit), usual=most))
     shown = []
     for number in range(6):
         teacher.click(f"desk:next:{number}")
         now = school.room(code)
         shown.append((now.view.get("lesson_step", "1"), now.question is not None))
-        said = [one.value for one in teacher.app.warning if "Open a new room" in one.value]
+        said = [one.value for one in teacher.app.warning if "new room" in one.value]
         asks = steps.step(number + 1).question is not None
         assert bool(said) == (asks and now.question is None), "what is left out is said"
     assert [step for step, _ in shown] == ["1", "2", "3", "4", "5", "6"], "each press turns the step"
@@ -415,9 +419,18 @@ def test_the_second_of_two_clicks_turns_no_step(school: School, monkeypatch: pyt
     monkeypatch.setattr(progress, "TURNED", 0.0)
     teacher.click("desk:next:1")
     assert school.room(code).view["lesson_step"] == "2"
+    teacher.press("page")
+    monkeypatch.setattr(progress, "TURNED", 60.0)
+    teacher.click("lesson:next:2").press("step 3")
+    assert school.room(code).view["lesson_step"] == "2", "the same above the class's page and in its line"
+    monkeypatch.setattr(progress, "TURNED", 0.0)
+    teacher.click("lesson:next:2")
+    assert school.room(code).view["lesson_step"] == "3"
 
 
-def test_answers_without_a_server_and_late_ones_reach_the_teachers_table(school: School) -> None:
+def test_answers_without_a_server_and_late_ones_reach_the_teachers_table(
+    school: School, monkeypatch: pytest.MonkeyPatch
+) -> None:
     teacher, code = school.teacher(named=True)
     ada, eve = (school.student(code, name) for name in ("Ada", "Eve"))
     teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin")
@@ -439,12 +452,22 @@ def test_answers_without_a_server_and_late_ones_reach_the_teachers_table(school:
     assert [*school.store.answers(code, question.id).values()] == ["8"]
     assert "late" in words(teacher.run().app)
     rows = list(csv.DictReader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
+    for row in rows:
+        assert abs(datetime.fromisoformat(row["time"]).timestamp() - time.time()) < 600
+        assert row["time"].endswith("Z")
     assert [(row["who"], row["answer"], row["right"], row["late"]) for row in rows] == [
         ("Ada", "street", "0", "0"),
         ("Eve", "animal", "1", "1"),
         ("Ada", "0.5", "0", "1"),
         ("Ada", "Softmax of scores.", "", "1"),
     ]
+
+    def forgotten(asked: Asked) -> Any:
+        raise EncoderError(f"{asked.view} does not open")
+
+    monkeypatch.setattr(desk, "read", forgotten)  # as the view of an image that the server keeps no longer
+    rows = list(csv.DictReader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
+    assert [(row["answer"], row["right"]) for row in rows][:2] == [("8", ""), ("2", "")], "no answer is left out"
 
 
 @pytest.mark.slow("a class of several visitors votes twice")

@@ -22,11 +22,11 @@ from pages.teaching.desk import asking, concepts, hidden, moderation, question_b
 from pages.teaching.lessons import library, path, progress
 from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.params import LessonParams, RoomParams
-from pages.teaching.questions import Look, Question, controls
+from pages.teaching.questions import Look, Question, controls, read_question
 from pages.teaching.rooms import Asked, Member, Room, RoomError, follow, from_files, session
 from pages.teaching.rooms.room import BARS
 from pages.teaching.rooms.session import Seat
-from pages.teaching.rooms.store import late_answers
+from pages.teaching.rooms.store import late_answers, late_times
 from pages.teaching.stage import invite, outcome, results, votes
 from pages.teaching.stage.asked import read
 
@@ -257,15 +257,17 @@ def _who(now: Room, asked: Asked) -> None:
 
 def export(now: Room) -> bytes:
     """All answers of the room's questions as one table, but for the concept test."""
-    members, late = session.members(now.code), late_answers(session.store(), now.code)
+    members, store = session.members(now.code), session.store()
+    late, times = late_answers(store, now.code), late_times(store, now.code)
     rows: list[dict[str, Any]] = []
     for asked in (*now.past, *([now.question] if now.question else [])):
-        came_late = late.pop(asked.id, {})
+        came_late, then = late.pop(asked.id, {}), times.get(asked.id, {})
         if asked.definition["kind"] != "test":  # it has a table of its own, without names
-            about, vote = read(asked), 2 if asked.before else 1
+            about, vote = _readable(asked), 2 if asked.before else 1
             of = library.step_of(asked.definition, asked.view)
-            rows += results.rows(*about, session.answers(now.code, asked.id), members, vote, step=of)
-            rows += results.rows(*about, came_late, members, vote, late=True, step=of)
+            given = session.answers(now.code, asked.id)
+            rows += results.rows(*about, given, members, vote, store.times(now.code, asked.id), step=of)
+            rows += results.rows(*about, came_late, members, vote, then, late=True, step=of)
     for name, given in sorted(late.items()):
         step = from_files.step(name)
         if step is not None and step.question is not None:
@@ -273,8 +275,16 @@ def export(now: Room) -> bytes:
                 (step.question, library.look_of(step.view)),
                 library.step_of(step.question.definition(), step.view),
             )
-            rows += results.rows(*about, given, members, 1, late=True, step=of)
+            rows += results.rows(*about, given, members, 1, times.get(name, {}), late=True, step=of)
     return as_csv(pd.DataFrame(rows, columns=results.COLUMNS))
+
+
+def _readable(asked: Asked) -> tuple[Question, Look | None]:
+    """As `read`, without a view that does not open any more, such as one of an image that the server has forgotten."""
+    try:
+        return read(asked)
+    except EncoderError:
+        return read_question(asked.definition), None
 
 
 # --- the class --------------------------------------------------------------------------------------------------------
