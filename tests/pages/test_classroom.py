@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,10 +20,12 @@ from streamlit.testing.v1 import AppTest
 from encoder.errors import EncoderError
 from encoder.figures.numbers import three_digits
 from pages.base.access import limits
+from pages.core.stores import cache
 from pages.model import switches
 from pages.state import kept
 from pages.teaching.desk import desk, strip
-from pages.teaching.lessons import codes, library, progress
+from pages.teaching.lessons import ahead, codes, library, path, progress
+from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import read_question
 from pages.teaching.rooms import Asked, Member, MemoryStore, Room, StoreUnavailable, ask, session
@@ -135,6 +138,7 @@ def school(monkeypatch: pytest.MonkeyPatch) -> School:
     monkeypatch.setattr(session, "current_store", lambda: made.store)
     monkeypatch.setattr(strip, "room_strip", made.strip)
     monkeypatch.setattr(progress, "TURNED", 0.0)  # no test waits for a hand
+    monkeypatch.setattr(ahead, "_thread", SimpleNamespace(submit=lambda *_: None))  # nothing in the background
     monkeypatch.setattr("pages.teaching.rooms.events.MISSED", Tries(60))
     return made
 
@@ -276,7 +280,7 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     assert "street" in eve.app.warning[0].value
     assert not ada.app.get("title"), "the answer and the row that was asked about"
     assert "<tr data-right><th scope='row'>animal" in ada.html()
-    assert ada.click(f"room:{question.id}:look").app.get("title")
+    assert ada.click(f"room:{question.id}:look").app.header, "the page with its picture"
     rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
     assert {(row[1], row[2], row[3]) for row in rows[1:]} == {("Ada", "animal", "1"), ("'=EVE()", "street", "0")}
     assert {tuple(row[7:10]) for row in rows[1:]} == {("03-one-weight-by-hand", "4", "animal")}
@@ -408,6 +412,53 @@ def test_the_desk_has_one_primary_button_and_says_when_a_lesson_is_over(school: 
     if school.room(code).question is not None:
         teacher.click("room:reveal")
     assert "lesson is over" in words(teacher.app)
+
+
+def test_a_class_sees_the_picture_of_a_step_without_controls(school: School) -> None:
+    def drawn(one: Person) -> tuple[bool, bool, bool]:
+        """Whether the picture, the controls of the page and its further parts are drawn."""
+        keys = {str(box.key) for box in one.app.selectbox}
+        ids = [part.proto.id for kind in ("bidi_component", "expander") for part in one.app.get(kind)]
+        return (
+            any("model-picture" in one for one in ids),
+            "view:model" in keys,
+            any("lazy:take" in one for one in ids),
+        )
+
+    teacher, code = school.teacher()
+    wall, student = Person(school, "classroom", room=code, wall="1"), school.student(code)
+    teacher.put("selectbox", "desk:lesson:", "08-pre-norm-or-post-norm").click("desk:begin")
+    view = school.room(code).view
+    for one in (student, wall):
+        assert drawn(one.news()) == (True, False, False)
+        assert one.values().get("model", "") == view.get("model", "")
+    assert drawn(student.press("around")) == (True, True, True)
+    assert drawn(teacher.press("page")) == (True, True, True)
+
+
+def test_the_next_step_is_computed_while_the_class_is_at_this_one(
+    school: School, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[str, int]] = []
+
+    def at_once(compute: Callable[..., None], lesson: Lesson, number: int) -> None:
+        cache.forget_traces()
+        compute(lesson, number)
+        assert cache.is_traced(look_of(lesson.step(number).view).run)
+        done.append((lesson.name, number))
+
+    monkeypatch.setattr(ahead, "_thread", SimpleNamespace(submit=at_once))
+    monkeypatch.setattr(ahead, "_begun", set())
+    monkeypatch.setattr(ahead, "AFTER", 0.0)
+    monkeypatch.setattr(ahead, "QUIET", 0.0)
+    teacher, code = school.teacher()
+    student = school.student(code)
+    teacher.put("selectbox", "desk:lesson:", "45").click("desk:begin")
+    student.news()
+    teacher.click("desk:next:path:0")
+    student.news()
+    marks = path.paths()["45"].marks
+    assert done == [(mark.lesson, mark.step) for mark in marks[1:3]], "each once"
 
 
 def test_the_second_of_two_clicks_turns_no_step(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -992,7 +1043,7 @@ def test_a_wall_shows_code_question_bars_and_the_row_and_answers_nothing(school:
     row = read_question(question.definition).truth(look_of(question.view)).numbers
     assert f"animal ✓</th><td>{three_digits(max(row.values()))}" in wall.html()
     teacher.run().click("room:close-question")
-    assert wall.news().app.get("title"), "the stage of the step"
+    assert wall.news().app.header, "the stage of the step"
     assert Person(school, "heads", room=code, wall="1").line["wall"], "a wall that is reloaded"
 
 

@@ -14,6 +14,7 @@ from encoder.errors import EncoderError
 from pages.components.button import button
 from pages.core.words import glossary
 from pages.core.words.markdown import plain, say_error
+from pages.state.bare import draw_bare
 from pages.teaching.lessons import on_stage, progress
 from pages.teaching.lessons.library import look_of
 from pages.teaching.lessons.progress import Open
@@ -31,14 +32,15 @@ def beside(is_open: bool = True) -> Iterator[bool]:
 
     is_open: whether the page may be drawn: not while a class predicts.
     """
-    opened = progress.current()
+    opened, own = progress.current(), session.seat()
+    is_wall = own is not None and own.wall
     if opened is None:
-        yield is_open
+        with draw_bare(is_wall):
+            yield is_open
         return
-    own = session.seat()
-    if own is not None and own.wall:
+    if is_wall:
         st.html(on_stage.style(opened.step))
-        with st.container(key="lesson-stage"):
+        with st.container(key="lesson-stage"), draw_bare():
             yield True
         return
     if not is_open or waits(opened):
@@ -47,14 +49,15 @@ def beside(is_open: bool = True) -> Iterator[bool]:
             _card(opened)
         yield False
         return
-    if not progress.explores(opened):
+    explores = progress.explores(opened)
+    if not explores:
         st.html(on_stage.style(opened.step))
     with st.container(key="lesson-step"):
         with st.container(key="lesson-panel"):
             _text(opened)
             _question(opened)
             _steps(opened)
-        with st.container(key="lesson-stage"):
+        with st.container(key="lesson-stage"), draw_bare(session.is_follower() and not explores):
             yield True
 
 
