@@ -804,6 +804,74 @@ def test_a_closed_room_ends_for_everybody(school: School) -> None:
     assert not teacher.news().line
 
 
+def test_a_room_is_closed_while_the_class_votes(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher, code = school.teacher()
+    wall, student = Person(school, "classroom", room=code, wall="1"), school.student(code)
+    teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin")
+    for number in (0, 1, 2, 3):
+        teacher.click(f"desk:next:{number}")
+    question = school.room(code).question
+    assert question
+    student.news().put("button_group", f"room:{question.id}:chosen", 2)
+    wall.news()
+    school.store.close(code)
+
+    def away(*_: str) -> bool:
+        raise StoreUnavailable("away")
+
+    with monkeypatch.context() as now:
+        now.setattr(school.store, "answer", away)  # the answer waits, and its room is gone
+        student.click(f"room:{question.id}:give")
+    assert "is closed" in student.app.info[0].value
+    assert "room" not in student.values()
+    wall.run()
+    assert "is closed" in wall.app.warning[0].value
+    assert not {"room", "wall"} & wall.values().keys(), "it becomes no wall of another room"
+    assert wall.app.button(key="classroom:open"), "and shows no page of the lesson"
+    teacher.run()
+    again, other = school.teacher()
+    assert again.line["code"] == other != code
+    del student.app.session_state["_room_page"]  # of the room before
+    student.open("classroom").put("text_input", "classroom:code", other).click("classroom:join")
+    assert student.line["code"] == other
+    student.news()
+    assert not school.store.answers(other, "late"), "it is no answer of the next room"
+
+
+def test_who_joins_again_under_another_nickname_keeps_her_answers(school: School) -> None:
+    _, code = school.teacher(named=True)
+    ada = school.student(code, "Ada")
+    definition = {"kind": "choice", "ask": "Which?", "options": ["one", "two"]}
+    question = put(school, code, definition)
+    ada.news().put("button_group", f"room:{question}:chosen", 0).click(f"room:{question}:give")
+    ada.press("around").open("classroom").click("classroom:leave")
+    ada.put("text_input", "classroom:code", code).put("text_input", "classroom:nickname", "Grace")
+    ada.click("classroom:join")
+    assert [one.nickname for one in school.store.members(code).values()] == ["Grace"]
+    ada.news().click(f"room:{question}:again").put("button_group", f"room:{question}:chosen", 1)
+    ada.click(f"room:{question}:give")
+    assert [*school.store.answers(code, question).values()] == ["1"], "one student, one answer"
+    table = desk.export(school.room(code)).decode("utf-8-sig")
+    assert "Grace" in table
+    assert "Ada" not in table
+
+
+def test_every_tab_of_a_student_knows_her_answer_when_the_result_is_shown(school: School) -> None:
+    teacher, code = school.teacher()
+    teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin")
+    for number in (0, 1, 2, 3):
+        teacher.click(f"desk:next:{number}")
+    question = school.room(code).question
+    assert question
+    first = school.student(code).news()
+    second = Person(school, "heads", room=code, seat={"code": code, "member": first.line["member"]}).news()
+    first.put("button_group", f"room:{question.id}:chosen", 8).click(f"room:{question.id}:give")
+    first.click(f"room:{question.id}:again")  # she would change it, and does not in time
+    teacher.run().click("room:reveal")
+    for one in (first, second):
+        assert "street" in one.news().app.warning[0].value
+
+
 @pytest.mark.slow("a store that is away and returns, for several visitors")
 def test_a_store_that_is_away_gets_a_sentence_and_loses_no_answer(
     school: School, monkeypatch: pytest.MonkeyPatch
