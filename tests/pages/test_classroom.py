@@ -1268,6 +1268,7 @@ def test_a_teacher_renames_and_removes_members(school: School) -> None:
     teacher.run().put("selectbox", "desk:member", first).click("desk:remove")
     assert [one.nickname for one in school.store.members(code).values()] == ["ada 2"]
     assert code in sentences(ada.run().app), "it is said"
+    assert ada.app.button(key="classroom:join"), "where she can join again"
     assert "room" not in ada.values()
     assert second.news().values()["room"] == code
 

@@ -129,6 +129,7 @@ def read() -> Seat | None:
             known = store().members(own.code).get(own.member)
             if known is None:
                 leave(f"You are no longer in room {own.code}. Join it again to go on.")
+                links.open_later(DESK)  # where she can
                 return None
             st.session_state[_SEAT] = own = replace(own, nickname=known.nickname)
     except StoreUnavailable as error:
