@@ -194,15 +194,16 @@ def _draw(draw: Callable[[], None], view: View, area: DeltaGenerator, entry: Pag
 def heading(about: str = "") -> DeltaGenerator:
     """The title of the open page and the question that its picture answers; the badge of a model with moved norms.
 
-    Returns the row that holds them, for what belongs next to them. A bare page has neither.
+    Returns the row that holds them, for what belongs next to them. A bare page has the row only.
 
     about: what to look for, and the limits of the answer, in Markdown; it opens next to the question.
     """
     entry, view = st.session_state[_OPEN], st.session_state.get(_VIEW)
-    if is_bare():
-        return st.container()
     moved = "" if view is None else view.loaded.moved_norms
     row = st.container(key="page-title", horizontal=True, vertical_alignment="bottom", gap="small")
+    if is_bare():  # the style of the step hides what a page draws into the row
+        adjust.next_to(row)
+        return row
     with row:
         title = f"{entry.title} :orange-badge[norms moved]" if moved else entry.title
         st.title(title, anchor=False, help=moved or None, width="content")
