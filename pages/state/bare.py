@@ -1,6 +1,6 @@
 """Whether a page is drawn bare: its picture without title, controls and further parts, which a class does not see.
 
-They take most of the time in which a phone draws a page, and a style of the step would hide them.
+They cost a phone up to a third of its work for a page, and a style of the step would hide them.
 """
 
 import threading
