@@ -9,12 +9,16 @@ from typing import Literal
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.state.bare import is_bare
+
 #: Prefix of the keys under which Streamlit remembers whether a part is open.
 KEY = "lazy:"
 
 
 def expander(label: str, key: str, *, icon: str | None = None) -> DeltaGenerator | None:
-    """The part to draw into, or None while it is closed. key: unique on the page."""
+    """The part to draw into, or None while it is closed, or the page is bare. key: unique on the page."""
+    if is_bare():
+        return None
     part = st.expander(label, icon=icon, key=f"{KEY}{key}", on_change="rerun")
     return part if part.open else None
 
@@ -27,5 +31,7 @@ def popover(
     It also prevents a fault: a field that the browser first sees in a later run than the one that set its value shows
     its lowest value instead.
     """
+    if is_bare():
+        return None
     part = st.popover(label, icon=icon, type=type, width="content", key=f"{KEY}{key}", on_change="rerun")
     return part if part.open else None

@@ -36,6 +36,8 @@ def controls() -> None:
     """The title, the examples, and the controls in one row."""
     if state.get(Params.show) == "diagram":  # an old link
         state.put(Params.show, "picture")
+    if not input_row.has_controls():
+        return
     kind = input_row.kind_of_input()
     with frame.heading():
         if kind == "text":

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.state.bare import is_bare
 from pages.state.url_state import HOME, state
 
 PAGES = Path(__file__).parent.parent
@@ -34,7 +35,7 @@ def link(
     folder: str, label: str | None = None, icon: str = "arrow_forward", values: Mapping[str, str] | None = None
 ) -> None:
     """Draw a link to a page. label: its title, if there is none; values: a whole view, by the names in the address."""
-    if exists(folder):
+    if exists(folder) and not is_bare():
         if values and folder == next(iter(TITLES), ""):  # at "/", a view without this mark belongs to another page
             values = {HOME: "1", **values}
         st.page_link(f"pages/{folder}/page.py", label=label, icon=f":material/{icon}:", query_params=values)

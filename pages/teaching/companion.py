@@ -20,7 +20,7 @@ class _Teaching(Companion):
     def warm(self) -> None:
         """Import lessons, questions and the desk, and read the lessons."""
         from pages.teaching.desk import desk, in_room  # noqa: F401
-        from pages.teaching.lessons import beside, library  # noqa: F401
+        from pages.teaching.lessons import ahead, beside, library  # noqa: F401
 
         library.lessons()
 
@@ -82,8 +82,13 @@ class _Visit(Visit):
             yield is_shown
 
     def after(self) -> None:
-        """Publish what the teacher changed, and draw the room's line."""
+        """Publish what the teacher changed, and draw the room's line; then compute what the class sees next."""
+        from pages.teaching.lessons import ahead
+        from pages.teaching.rooms import session
+
         self._room.after()
+        if session.seat() is not None:
+            ahead.prepare()
 
 
 COMPANION = _Teaching()

@@ -26,7 +26,7 @@ from encoder.train.task_model import TaskModel, TrainedTask
 from pages.base.access import limits
 from pages.teaching.questions import read_question
 from pages.teaching.rooms import Asked, Member, Room, new_room
-from pages.teaching.stage.results import rows
+from pages.teaching.stage.results import COLUMNS, rows
 from tests.fuzz.checkpoints import VALUES, Found, bounded, places
 from tests.fuzz.texts import PARTS, text_of
 
@@ -140,9 +140,9 @@ def _export(chance: random.Random) -> None:
     members = {f"m{n}": Member(f"m{n}", text_of(chance)[: limits.NICKNAME.value]) for n in range(4)}
     values = (0, 1, 3, -1, 99, "0", None, [], {}, 1e999, text_of(chance))
     answers = {one: json.dumps(chance.choice(values)) for one in members}
-    table = as_csv(pd.DataFrame(rows(question, None, answers, members, 1)))
+    table = as_csv(pd.DataFrame(rows(question, None, answers, members, 1, dict.fromkeys(members, 0.0))))
     for row in csv.reader(io.StringIO(table.decode("utf-8-sig"), newline="")):
-        if len(row) not in (0, 10) or any(cell[:1] in ("=", "+", "-", "@", "\t", "\r") for cell in row):
+        if len(row) not in (0, len(COLUMNS)) or any(cell[:1] in ("=", "+", "-", "@", "\t", "\r") for cell in row):
             raise Found(f"a row of the export: {row}")
     room = new_room("key", view={"page": "heads", "text": text_of(chance)})
     room = Room(**{**asdict(room), "question": Asked("q", definition)})

@@ -8,21 +8,27 @@ import dataclasses
 import io
 import json
 import re
+import time
 from collections.abc import Callable
+from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from encoder.errors import EncoderError
 from encoder.figures.numbers import three_digits
 from pages.base.access import limits
+from pages.core.stores import cache
 from pages.model import switches
 from pages.state import kept
 from pages.teaching.desk import desk, strip
-from pages.teaching.lessons import codes, library, progress
+from pages.teaching.lessons import ahead, codes, library, path, progress
+from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import read_question
-from pages.teaching.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
+from pages.teaching.rooms import Asked, Member, MemoryStore, Room, StoreUnavailable, ask, session
 from pages.teaching.rooms.events import Tries
 from pages.teaching.rooms.room import answer_mark
 from pages.teaching.rooms.store import RoomError
@@ -132,6 +138,7 @@ def school(monkeypatch: pytest.MonkeyPatch) -> School:
     monkeypatch.setattr(session, "current_store", lambda: made.store)
     monkeypatch.setattr(strip, "room_strip", made.strip)
     monkeypatch.setattr(progress, "TURNED", 0.0)  # no test waits for a hand
+    monkeypatch.setattr(ahead, "_thread", SimpleNamespace(submit=lambda *_: None))  # nothing in the background
     monkeypatch.setattr("pages.teaching.rooms.events.MISSED", Tries(60))
     return made
 
@@ -273,35 +280,36 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     assert "street" in eve.app.warning[0].value
     assert not ada.app.get("title"), "the answer and the row that was asked about"
     assert "<tr data-right><th scope='row'>animal" in ada.html()
-    assert ada.click(f"room:{question.id}:look").app.get("title")
+    assert ada.click(f"room:{question.id}:look").app.header, "the page with its picture"
     rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
     assert {(row[1], row[2], row[3]) for row in rows[1:]} == {("Ada", "animal", "1"), ("'=EVE()", "street", "0")}
-    assert {tuple(row[7:]) for row in rows[1:]} == {("03-one-weight-by-hand", "4", "animal")}
+    assert {tuple(row[7:10]) for row in rows[1:]} == {("03-one-weight-by-hand", "4", "animal")}
     assert "Minute 14 to 18 of 90" in words(teacher.app)
     teacher.click("desk:next:path:3")
     assert school.room(code).question != question
     assert question.id in {one.id for one in school.room(code).past}
-    teacher.press("page").click("lesson:back")
+    teacher.press("page").click(f"lesson:back:{school.room(code).view['lesson_step']}")
     asked = school.room(code).question
     assert asked
     assert read_question(asked.definition).ask in words(teacher.app), "the run that asks shows the question"
 
 
+@pytest.mark.parametrize(("limit", "most"), [("QUESTIONS", 1), ("ROOM_PAST", 10)])
 def test_a_lesson_goes_on_in_a_room_that_holds_no_more_questions(
-    school: School, monkeypatch: pytest.MonkeyPatch
+    school: School, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:
     teacher, code = school.teacher()
     teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin")
     assert "Minute" not in words(teacher.app), "a lesson by itself has no minutes"
     steps = library.find("03-one-weight-by-hand")
     assert steps
-    monkeypatch.setattr(limits, "QUESTIONS", dataclasses.replace(limits.QUESTIONS, usual=1))
+    monkeypatch.setattr(limits, limit, dataclasses.replace(getattr(limits, limit), usual=most))
     shown = []
     for number in range(6):
         teacher.click(f"desk:next:{number}")
         now = school.room(code)
         shown.append((now.view.get("lesson_step", "1"), now.question is not None))
-        said = [one.value for one in teacher.app.warning if "Open a new room" in one.value]
+        said = [one.value for one in teacher.app.warning if "new room" in one.value]
         asks = steps.step(number + 1).question is not None
         assert bool(said) == (asks and now.question is None), "what is left out is said"
     assert [step for step, _ in shown] == ["1", "2", "3", "4", "5", "6"], "each press turns the step"
@@ -406,6 +414,61 @@ def test_the_desk_has_one_primary_button_and_says_when_a_lesson_is_over(school: 
     assert "lesson is over" in words(teacher.app)
 
 
+def test_a_class_sees_the_picture_of_a_step_without_controls(school: School) -> None:
+    def drawn(one: Person) -> tuple[bool, bool, bool]:
+        """Whether the picture, the controls of the page and its further parts are drawn."""
+        keys = {str(box.key) for box in one.app.selectbox}
+        ids = [part.proto.id for kind in ("bidi_component", "expander") for part in one.app.get(kind)]
+        return (
+            any("model-picture" in one for one in ids),
+            "view:model" in keys,
+            any("lazy:take" in one for one in ids),
+        )
+
+    teacher, code = school.teacher()
+    wall, student = Person(school, "classroom", room=code, wall="1"), school.student(code)
+    teacher.put("selectbox", "desk:lesson:", "08-pre-norm-or-post-norm").click("desk:begin")
+    view = school.room(code).view
+    for one in (student, wall):
+        assert drawn(one.news()) == (True, False, False)
+        assert one.values().get("model", "") == view.get("model", "")
+    for number in range(4):
+        teacher.click(f"desk:next:{number}")
+    assert school.room(code).view["page"] == "training"
+    for one in (student, wall):  # its question has no place, and takes none of a page before
+        assert "How large is the" not in " ".join(said.value for said in one.news().app.caption)
+        assert one.app.get("bidi_component")
+    for number in range(4, 0, -1):
+        teacher.click(f"desk:back:{number}")
+    assert drawn(student.news().press("around")) == (True, True, True)
+    assert drawn(teacher.press("page")) == (True, True, True)
+
+
+def test_the_next_step_is_computed_while_the_class_is_at_this_one(
+    school: School, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[str, int]] = []
+
+    def at_once(compute: Callable[..., None], lesson: Lesson, number: int) -> None:
+        cache.forget_traces()
+        compute(lesson, number)
+        assert cache.is_traced(look_of(lesson.step(number).view).run)
+        done.append((lesson.name, number))
+
+    monkeypatch.setattr(ahead, "_thread", SimpleNamespace(submit=at_once))
+    monkeypatch.setattr(ahead, "_begun", set())
+    monkeypatch.setattr(ahead, "AFTER", 0.0)
+    monkeypatch.setattr(ahead, "QUIET", 0.0)
+    teacher, code = school.teacher()
+    student = school.student(code)
+    teacher.put("selectbox", "desk:lesson:", "45").click("desk:begin")
+    student.news()
+    teacher.click("desk:next:path:0")
+    student.news()
+    marks = path.paths()["45"].marks
+    assert done == [(mark.lesson, mark.step) for mark in marks[1:3]], "each once"
+
+
 def test_the_second_of_two_clicks_turns_no_step(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
     teacher, code = school.teacher()
     teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin").click("desk:next:0")
@@ -415,9 +478,18 @@ def test_the_second_of_two_clicks_turns_no_step(school: School, monkeypatch: pyt
     monkeypatch.setattr(progress, "TURNED", 0.0)
     teacher.click("desk:next:1")
     assert school.room(code).view["lesson_step"] == "2"
+    teacher.press("page")
+    monkeypatch.setattr(progress, "TURNED", 60.0)
+    teacher.click("lesson:next:2").press("step 3")
+    assert school.room(code).view["lesson_step"] == "2", "the same above the class's page and in its line"
+    monkeypatch.setattr(progress, "TURNED", 0.0)
+    teacher.click("lesson:next:2")
+    assert school.room(code).view["lesson_step"] == "3"
 
 
-def test_answers_without_a_server_and_late_ones_reach_the_teachers_table(school: School) -> None:
+def test_answers_without_a_server_and_late_ones_reach_the_teachers_table(
+    school: School, monkeypatch: pytest.MonkeyPatch
+) -> None:
     teacher, code = school.teacher(named=True)
     ada, eve = (school.student(code, name) for name in ("Ada", "Eve"))
     teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin")
@@ -439,12 +511,22 @@ def test_answers_without_a_server_and_late_ones_reach_the_teachers_table(school:
     assert [*school.store.answers(code, question.id).values()] == ["8"]
     assert "late" in words(teacher.run().app)
     rows = list(csv.DictReader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
+    for row in rows:
+        assert abs(datetime.fromisoformat(row["time"]).timestamp() - time.time()) < 600
+        assert row["time"].endswith("Z")
     assert [(row["who"], row["answer"], row["right"], row["late"]) for row in rows] == [
         ("Ada", "street", "0", "0"),
         ("Eve", "animal", "1", "1"),
         ("Ada", "0.5", "0", "1"),
         ("Ada", "Softmax of scores.", "", "1"),
     ]
+
+    def forgotten(asked: Asked) -> Any:
+        raise EncoderError(f"{asked.view} does not open")
+
+    monkeypatch.setattr(desk, "read", forgotten)  # as the view of an image that the server keeps no longer
+    rows = list(csv.DictReader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
+    assert [(row["answer"], row["right"]) for row in rows][:2] == [("8", ""), ("2", "")], "no answer is left out"
 
 
 @pytest.mark.slow("a class of several visitors votes twice")
@@ -730,6 +812,74 @@ def test_a_closed_room_ends_for_everybody(school: School) -> None:
     assert not teacher.news().line
 
 
+def test_a_room_is_closed_while_the_class_votes(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher, code = school.teacher()
+    wall, student = Person(school, "classroom", room=code, wall="1"), school.student(code)
+    teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin")
+    for number in (0, 1, 2, 3):
+        teacher.click(f"desk:next:{number}")
+    question = school.room(code).question
+    assert question
+    student.news().put("button_group", f"room:{question.id}:chosen", 2)
+    wall.news()
+    school.store.close(code)
+
+    def away(*_: str) -> bool:
+        raise StoreUnavailable("away")
+
+    with monkeypatch.context() as now:
+        now.setattr(school.store, "answer", away)  # the answer waits, and its room is gone
+        student.click(f"room:{question.id}:give")
+    assert "is closed" in student.app.info[0].value
+    assert "room" not in student.values()
+    wall.run()
+    assert "is closed" in wall.app.warning[0].value
+    assert not {"room", "wall"} & wall.values().keys(), "it becomes no wall of another room"
+    assert wall.app.button(key="classroom:open"), "and shows no page of the lesson"
+    teacher.run()
+    again, other = school.teacher()
+    assert again.line["code"] == other != code
+    del student.app.session_state["_room_page"]  # of the room before
+    student.open("classroom").put("text_input", "classroom:code", other).click("classroom:join")
+    assert student.line["code"] == other
+    student.news()
+    assert not school.store.answers(other, "late"), "it is no answer of the next room"
+
+
+def test_who_joins_again_under_another_nickname_keeps_her_answers(school: School) -> None:
+    _, code = school.teacher(named=True)
+    ada = school.student(code, "Ada")
+    definition = {"kind": "choice", "ask": "Which?", "options": ["one", "two"]}
+    question = put(school, code, definition)
+    ada.news().put("button_group", f"room:{question}:chosen", 0).click(f"room:{question}:give")
+    ada.press("around").open("classroom").click("classroom:leave")
+    ada.put("text_input", "classroom:code", code).put("text_input", "classroom:nickname", "Grace")
+    ada.click("classroom:join")
+    assert [one.nickname for one in school.store.members(code).values()] == ["Grace"]
+    ada.news().click(f"room:{question}:again").put("button_group", f"room:{question}:chosen", 1)
+    ada.click(f"room:{question}:give")
+    assert [*school.store.answers(code, question).values()] == ["1"], "one student, one answer"
+    table = desk.export(school.room(code)).decode("utf-8-sig")
+    assert "Grace" in table
+    assert "Ada" not in table
+
+
+def test_every_tab_of_a_student_knows_her_answer_when_the_result_is_shown(school: School) -> None:
+    teacher, code = school.teacher()
+    teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin")
+    for number in (0, 1, 2, 3):
+        teacher.click(f"desk:next:{number}")
+    question = school.room(code).question
+    assert question
+    first = school.student(code).news()
+    second = Person(school, "heads", room=code, seat={"code": code, "member": first.line["member"]}).news()
+    first.put("button_group", f"room:{question.id}:chosen", 8).click(f"room:{question.id}:give")
+    first.click(f"room:{question.id}:again")  # she would change it, and does not in time
+    teacher.run().click("room:reveal")
+    for one in (first, second):
+        assert "street" in one.news().app.warning[0].value
+
+
 @pytest.mark.slow("a store that is away and returns, for several visitors")
 def test_a_store_that_is_away_gets_a_sentence_and_loses_no_answer(
     school: School, monkeypatch: pytest.MonkeyPatch
@@ -969,7 +1119,7 @@ def test_a_wall_shows_code_question_bars_and_the_row_and_answers_nothing(school:
     row = read_question(question.definition).truth(look_of(question.view)).numbers
     assert f"animal ✓</th><td>{three_digits(max(row.values()))}" in wall.html()
     teacher.run().click("room:close-question")
-    assert wall.news().app.get("title"), "the stage of the step"
+    assert wall.news().app.header, "the stage of the step"
     assert Person(school, "heads", room=code, wall="1").line["wall"], "a wall that is reloaded"
 
 
@@ -1126,6 +1276,7 @@ def test_a_teacher_renames_and_removes_members(school: School) -> None:
     teacher.run().put("selectbox", "desk:member", first).click("desk:remove")
     assert [one.nickname for one in school.store.members(code).values()] == ["ada 2"]
     assert code in sentences(ada.run().app), "it is said"
+    assert ada.app.button(key="classroom:join"), "where she can join again"
     assert "room" not in ada.values()
     assert second.news().values()["room"] == code
 

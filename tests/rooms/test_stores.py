@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import threading
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -28,8 +29,8 @@ from pages.teaching.rooms import (
     read_code,
 )
 from pages.teaching.rooms.redis_store import RedisStore
-from pages.teaching.rooms.room import ALPHABET, CODE_LENGTH, PRESENT
-from pages.teaching.rooms.store import late_answers
+from pages.teaching.rooms.room import ALPHABET, CODE_LENGTH, PRESENT, end_question
+from pages.teaching.rooms.store import late_answers, late_times
 from tests.rooms.conftest import RedisServer
 
 VIEW = {"page": "heads", "text": "Das Café — 北京", "layer": "2"}
@@ -207,6 +208,7 @@ def test_a_hundred_answers_at_once_are_all_kept_once(store: RoomStore, room: Roo
 
 
 def test_only_members_answer_and_what_comes_late_is_kept_apart(store: RoomStore, room: Room) -> None:
+    began = time.time()
     store.join(room.code, Member("a"))
     first = store.change(room.code, lambda one: ask(one, {"kind": "number"})).question
     assert first
@@ -227,20 +229,33 @@ def test_only_members_answer_and_what_comes_late_is_kept_apart(store: RoomStore,
     assert not store.answer(room.code, "04-heads 5", "a", "3")
     assert late_answers(store, room.code) == {first.id: {"a": "2"}, "04-heads 5": {"a": "3"}}
     assert store.answer(room.code, second.id, "a", "4")
+    times = late_times(store, room.code) | {second.id: store.times(room.code, second.id)}
+    assert {question: [*who] for question, who in times.items()} == {
+        first.id: ["a"], "04-heads 5": ["a"], second.id: ["a"]
+    }  # fmt: skip
+    assert all(began - 1 <= at <= time.time() + 1 for who in times.values() for at in who.values())
     store.close(room.code)
     assert store.open(room)
     assert late_answers(store, room.code) == {}, "they are deleted with the room"
+    assert not store.times(room.code, second.id)
+    assert not late_times(store, room.code)
 
 
 def test_a_room_has_limits(store: RoomStore, room: Room) -> None:
     store.change(room.code, lambda one: dataclasses.replace(one, asked=limits.QUESTIONS.value))
     with pytest.raises(RoomError, match=str(limits.QUESTIONS.value)):
         store.change(room.code, lambda one: ask(one, {}))
+    long = Asked("1", {}, {"text": "x" * (limits.ROOM_PAST.value // 3)})
+    full = dataclasses.replace(room, asked=3, question=long, past=(long, long))
+    assert end_question(full).past == (long,) * 3, "nothing is forgotten"
+    store.change(room.code, lambda _: full)
+    with pytest.raises(RoomError, match="CSV"):
+        store.change(room.code, lambda one: ask(one, {}))
     with pytest.raises(RoomError, match=f"{limits.ROOM_VIEW.value:,}"):
         store.change(room.code, lambda one: dataclasses.replace(one, view={"text": "x" * limits.ROOM_VIEW.value}))
     after = store.find(room.code)
     assert after
-    assert (after.version, after.asked) == (2, limits.QUESTIONS.value)
+    assert (after.version, after.asked) == (3, 3)
 
 
 def test_an_edit_that_fails_changes_nothing(store: RoomStore, room: Room) -> None:

@@ -70,8 +70,8 @@ QUESTIONS = Limit("questions of a room", 300)
 ANSWER = Limit("an answer to a question", 2_000, "bytes")
 NICKNAME = Limit("characters of a nickname", 24)
 ROOM_VIEW = Limit("a view that a room shows", 200_000, "bytes")
-# A room remembers earlier questions for its export: 300 of the lessons have 214,000 bytes.
-ROOM_PAST = Limit("earlier questions that a room remembers", 300_000, "bytes")
+# A room keeps all its questions for its export: 300 of the lessons have 214,000 bytes.
+ROOM_PAST = Limit("questions of a room with their texts, after which it asks no more", 300_000, "bytes")
 
 LESSONS = Limit("lessons of a folder", 200)
 LESSON_FILE = Limit("a file with a lesson", 200_000, "bytes")

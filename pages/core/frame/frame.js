@@ -47,7 +47,7 @@ if (!window.__encoderscopeFrame) {
   }, true);
   // A step of a lesson begins at the top of its page.
   document.addEventListener("click", (event) => {
-    const turns = '.st-key-lesson-next, .st-key-lesson-back, [class*="st-key-lessons-start"]';
+    const turns = ':is([class*="st-key-lesson-next"], [class*="st-key-lesson-back"], [class*="st-key-lessons-start"])';
     if (elementOf(event).closest?.(turns)) document.querySelector(".stMain")?.scrollTo(0, 0);
   }, true);
   // A printed page has the width of its paper: the drawings are drawn for it before the browser makes the pages.

@@ -27,6 +27,7 @@ from pages.core.view.view import PAGE_AS_TRAINED, PAGE_TAKES
 from pages.core.widgets import adjust, glossary_panel
 from pages.core.words import glossary, plain, say_error
 from pages.state import state
+from pages.state.bare import is_bare
 from pages.state.url_state import HOME
 
 #: What an address may open at any page: the names of a text and a model.
@@ -139,6 +140,11 @@ def was_here() -> bool:
 
 
 def _with_input(draw: Callable[[], None], area: DeltaGenerator, entry: Page) -> None:
+    if not input_row.has_controls():
+        view = _view(area, entry, None)
+        if view is not None:
+            _draw(draw, view, area, entry)
+        return
     with area, st.container(key="input", horizontal=True, gap="xsmall"):
         place_of_input = st.container(key="input-itself", gap="xsmall") if "text" in entry.uses else None
         # On a phone one row, which scrolls to the side: the picture begins on the first screen.
@@ -188,13 +194,16 @@ def _draw(draw: Callable[[], None], view: View, area: DeltaGenerator, entry: Pag
 def heading(about: str = "") -> DeltaGenerator:
     """The title of the open page and the question that its picture answers; the badge of a model with moved norms.
 
-    Returns the row that holds them, for what belongs next to them.
+    Returns the row that holds them, for what belongs next to them. A bare page has the row only.
 
     about: what to look for, and the limits of the answer, in Markdown; it opens next to the question.
     """
     entry, view = st.session_state[_OPEN], st.session_state.get(_VIEW)
     moved = "" if view is None else view.loaded.moved_norms
     row = st.container(key="page-title", horizontal=True, vertical_alignment="bottom", gap="small")
+    if is_bare():  # the style of the step hides what a page draws into the row
+        adjust.next_to(row)
+        return row
     with row:
         title = f"{entry.title} :orange-badge[norms moved]" if moved else entry.title
         st.title(title, anchor=False, help=moved or None, width="content")
@@ -236,6 +245,8 @@ def _view(area: DeltaGenerator, entry: Page, slots: Slots | None) -> View | None
                     maps.draw_during_the_pass(Run(spec, typed_text()))
                 first_view.choose(spec)
         given = None if slots is None else _controls_of_model(slots, entry, spec, model)
+        if slots is None and not entry.own_controls:
+            input_row.head_controls(model.config, ())  # their limits
         view = input_row.current_view(spec, given)
         with area, _spinner("Running the encoder …", quick=quick):
             view = padded(view) if entry.pads else view

@@ -29,6 +29,7 @@ from pages.core.view.view import (
 )
 from pages.core.widgets import examples
 from pages.state import Param, state
+from pages.state.bare import is_bare
 
 _TEXT_BEFORE = "_text_before_trained"
 #: The first sentence of the model of digits and words.
@@ -287,6 +288,19 @@ def input_controls() -> None:
         return
     with contextlib.suppress(encoder.EncoderError):  # said where the model is loaded
         input_kinds.SOURCES[kind].controls(model_store.model(model_spec()))
+
+
+def has_controls() -> bool:
+    """Whether the controls are drawn. A bare page has none: its values come from the class, and are fitted here.
+
+    Some controls are drawn all the same, since they know a value: the file of an image, the window of a long text.
+    """
+    if not is_bare() or kind_of_input() != "text" or state.newest(ViewParams.long) != "cut":
+        return True
+    settings.check_device()
+    with contextlib.suppress(encoder.EncoderError):  # said where the model is loaded
+        _fitting_sentence(model_spec())
+    return False
 
 
 def current_view(spec: ModelSpec, given: Text | None = None) -> View:

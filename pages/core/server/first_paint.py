@@ -25,8 +25,11 @@ FRAME = "{" + joined(PAGES / "core" / "frame" / "frame.js") + "}"
 SCRIPTS = ("BidiComponent", "Button", "ButtonGroup", "Html", "PageLink", "Selectbox", "TextArea")
 #: Components of every page.
 COMPONENTS = ("find", "ask")
-#: Those of the first screen of the pages that most visitors open first; "" is the page at "/".
-OF_PAGE = {"": ("model_picture",), "heads": ("head_grid", "plot"), "pre_post": ("head_grid",)}
+#: Those of the first screen of the pages that most visitors open first; "" is the page at "/". Who joins a class next
+#: sees the picture that most lessons begin with.
+OF_PAGE = {
+    "": ("model_picture",), "heads": ("head_grid", "plot"), "pre_post": ("head_grid",), "classroom": ("model_picture",)
+}  # fmt: skip
 #: What a script of Streamlit imports when it starts.
 _IMPORT = re.compile(rb"""(?:from|import)\s*["']\./([\w.-]+\.js)["']""")
 #: Headers by which a browser asks whether its copy is still valid, and what answers them: ours differs from the file.

@@ -9,6 +9,7 @@ import streamlit as st
 from encoder.words.glossary import BY_WORD, Term
 from pages.core.words.references import cited
 from pages.state import links
+from pages.state.bare import is_bare
 
 #: More links than this in an opening would hide what it says.
 MOST_LINKS = 3
@@ -48,7 +49,8 @@ def question(text: str, about: str = "") -> None:
 def opening(text: str) -> None:
     """Replace the page's question by a more exact one, of a part of the page or of this model."""
     place = st.session_state.pop(_QUESTION, None) or st
-    place.caption(linked(text))
+    if not is_bare():  # where no question was drawn: the place is of a page before
+        place.caption(linked(text))
 
 
 def _linker(seen: set[str], most: int) -> Callable[[re.Match[str]], str]:

@@ -22,11 +22,11 @@ from pages.teaching.desk import asking, concepts, hidden, moderation, question_b
 from pages.teaching.lessons import library, path, progress
 from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.params import LessonParams, RoomParams
-from pages.teaching.questions import Look, Question, controls
+from pages.teaching.questions import Look, Question, controls, read_question
 from pages.teaching.rooms import Asked, Member, Room, RoomError, follow, from_files, session
 from pages.teaching.rooms.room import BARS
 from pages.teaching.rooms.session import Seat
-from pages.teaching.rooms.store import late_answers
+from pages.teaching.rooms.store import late_answers, late_times
 from pages.teaching.stage import invite, outcome, results, votes
 from pages.teaching.stage.asked import read
 
@@ -34,12 +34,6 @@ from pages.teaching.stage.asked import read
 _CLOSES = "_desk_closes"
 #: Before the name of a control: how often its widget was made, and the value that this desk drew or chose last.
 _KNOWN = "_desk_known_"
-#: Buttons of a step that was just drawn wait, as in `progress.turns`; another step's animation begins again.
-TURNED = """<style>
-.stMain :is([class*="st-key-desk-back-"], [class*="st-key-desk-next-"]) button {{
-  animation: enc-turned-{number} {seconds}s; }}
-@keyframes enc-turned-{number} {{ from, to {{ pointer-events: none; }} }}
-</style>"""
 #: Answers whose reasons the teacher may ask for, and names for each.
 MOST_ASKED = 3
 
@@ -118,8 +112,7 @@ def _turn(now: Room, lesson: Lesson, number: int, along: path.Path | None, lesso
         return (lessons[marks[at + by].lesson], marks[at + by].step) if 0 <= at + by < len(marks) else None
 
     waits, is_last = question_box.waits(now), other(1) is None
-    progress.note_drawn(lesson, number)
-    st.html(TURNED.format(number=f"{at}-{number}", seconds=progress.TURNED))
+    progress.note_drawn(lesson, number, "desk:back:", "desk:next:")
     # The keys have the number: a click that a reconnect repeats turns no second page.
     place = number if at is None else f"path:{at}"
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -129,7 +122,7 @@ def _turn(now: Room, lesson: Lesson, number: int, along: path.Path | None, lesso
                 title,
                 icon,
                 f"desk:{title.lower()}:{place}",
-                partial(_turn_to, *(to or (lesson, number))),
+                partial(progress.turn, show_step, *(to or (lesson, number))),
                 type="primary" if by > 0 and not waits and not is_last else "secondary",
                 disabled=to is None,
             )
@@ -143,11 +136,6 @@ def _turn(now: Room, lesson: Lesson, number: int, along: path.Path | None, lesso
         following = other(1)
         then = f" Next: {plain(following[0].step(following[1]).title)}." if following else ""
         st.caption(f"Minute {mark.at} to {mark.at + mark.minutes} of {along.name}. {plain(mark.do)}{then}")
-
-
-def _turn_to(lesson: Lesson, number: int) -> None:
-    if progress.turns():
-        show_step(lesson, number)
 
 
 def _script(lesson: Lesson, number: int) -> None:
@@ -269,15 +257,17 @@ def _who(now: Room, asked: Asked) -> None:
 
 def export(now: Room) -> bytes:
     """All answers of the room's questions as one table, but for the concept test."""
-    members, late = session.members(now.code), late_answers(session.store(), now.code)
+    members, store = session.members(now.code), session.store()
+    late, times = late_answers(store, now.code), late_times(store, now.code)
     rows: list[dict[str, Any]] = []
     for asked in (*now.past, *([now.question] if now.question else [])):
-        came_late = late.pop(asked.id, {})
+        came_late, then = late.pop(asked.id, {}), times.get(asked.id, {})
         if asked.definition["kind"] != "test":  # it has a table of its own, without names
-            about, vote = read(asked), 2 if asked.before else 1
+            about, vote = _readable(asked), 2 if asked.before else 1
             of = library.step_of(asked.definition, asked.view)
-            rows += results.rows(*about, session.answers(now.code, asked.id), members, vote, step=of)
-            rows += results.rows(*about, came_late, members, vote, late=True, step=of)
+            given = session.answers(now.code, asked.id)
+            rows += results.rows(*about, given, members, vote, store.times(now.code, asked.id), step=of)
+            rows += results.rows(*about, came_late, members, vote, then, late=True, step=of)
     for name, given in sorted(late.items()):
         step = from_files.step(name)
         if step is not None and step.question is not None:
@@ -285,8 +275,16 @@ def export(now: Room) -> bytes:
                 (step.question, library.look_of(step.view)),
                 library.step_of(step.question.definition(), step.view),
             )
-            rows += results.rows(*about, given, members, 1, late=True, step=of)
+            rows += results.rows(*about, given, members, 1, times.get(name, {}), late=True, step=of)
     return as_csv(pd.DataFrame(rows, columns=results.COLUMNS))
+
+
+def _readable(asked: Asked) -> tuple[Question, Look | None]:
+    """As `read`, without a view that does not open any more, such as one of an image that the server has forgotten."""
+    try:
+        return read(asked)
+    except EncoderError:
+        return read_question(asked.definition), None
 
 
 # --- the class --------------------------------------------------------------------------------------------------------

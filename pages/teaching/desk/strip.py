@@ -130,13 +130,8 @@ def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
 
 def _turn(number: str) -> None:
     opened = progress.current()
-    if (
-        opened is not None
-        and progress.turns()
-        and number.isdecimal()
-        and opened.lesson.nearest(int(number)) == int(number)
-    ):
-        progress.open_step(opened.lesson, int(number))
+    if opened is not None and number.isdecimal() and opened.lesson.nearest(int(number)) == int(number):
+        progress.turn(progress.open_step, opened.lesson, int(number))
 
 
 PRESSES: dict[str, Callable[[], None]] = {

@@ -14,6 +14,7 @@ from encoder.errors import EncoderError
 from pages.components.button import button
 from pages.core.words import glossary
 from pages.core.words.markdown import plain, say_error
+from pages.state.bare import draw_bare
 from pages.teaching.lessons import on_stage, progress
 from pages.teaching.lessons.library import look_of
 from pages.teaching.lessons.progress import Open
@@ -31,14 +32,15 @@ def beside(is_open: bool = True) -> Iterator[bool]:
 
     is_open: whether the page may be drawn: not while a class predicts.
     """
-    opened = progress.current()
+    opened, own = progress.current(), session.seat()
+    is_wall = own is not None and own.wall
     if opened is None:
-        yield is_open
+        with draw_bare(is_wall):
+            yield is_open
         return
-    own = session.seat()
-    if own is not None and own.wall:
+    if is_wall:
         st.html(on_stage.style(opened.step))
-        with st.container(key="lesson-stage"):
+        with st.container(key="lesson-stage"), draw_bare():
             yield True
         return
     if not is_open or waits(opened):
@@ -47,14 +49,15 @@ def beside(is_open: bool = True) -> Iterator[bool]:
             _card(opened)
         yield False
         return
-    if not progress.explores(opened):
+    explores = progress.explores(opened)
+    if not explores:
         st.html(on_stage.style(opened.step))
     with st.container(key="lesson-step"):
         with st.container(key="lesson-panel"):
             _text(opened)
             _question(opened)
             _steps(opened)
-        with st.container(key="lesson-stage"):
+        with st.container(key="lesson-stage"), draw_bare(session.is_follower() and not explores):
             yield True
 
 
@@ -124,17 +127,22 @@ def _steps(opened: Open) -> None:
     if session.is_follower():
         return
     _closing(opened)
+    own, place = session.seat(), ""
+    if own is not None and own.teaches:
+        place = f":{opened.number}"  # a click that a reconnect repeats turns no second page
+        progress.note_drawn(opened.lesson, opened.number, "lesson:back:", "lesson:next:")
     with st.container(horizontal=True):
         button(
             "Back",
             "arrow_back",
-            "lesson:back",
-            partial(progress.open_step, opened.lesson, opened.number - 1),
+            f"lesson:back{place}",
+            partial(progress.turn, progress.open_step, opened.lesson, opened.number - 1),
             disabled=opened.number == opened.lesson.first,
         )
         if following := progress.following(opened):
             label = "Next" if following[0] == opened.lesson else f"Next lesson: {plain(following[0].title)}"
-            button(label, "arrow_forward", "lesson:next", partial(progress.open_step, *following), type="primary")
+            turn = partial(progress.turn, progress.open_step, *following)
+            button(label, "arrow_forward", f"lesson:next{place}", turn, type="primary")
     with st.container(horizontal=True):
         if opened.step.view and not waits(opened):
             explores = progress.explores(opened)

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,11 @@ from pages.teaching.params import LessonParams, RoomParams
 _ANSWERS, _LOOKS, _EXPLORES = "_lesson_answers", "_lesson_looks", "_lesson_explores"
 #: The step whose buttons a teacher sees, and since when; seconds in which a click was meant for the step before.
 _DRAWN, TURNED = "_lesson_drawn", 1.0
+#: The buttons of a step that was just drawn wait, too; another step's animation begins again.
+_WAIT = """<style>
+.stMain :is({buttons}) button {{ animation: enc-turned-{name} {seconds}s; }}
+@keyframes enc-turned-{name} {{ from, to {{ pointer-events: none; }} }}
+</style>"""
 #: Values that a step leaves as the reader set them.
 KEPT = (
     LessonParams.lesson, LessonParams.number, LessonParams.path, LessonParams.language, RoomParams.code,
@@ -70,16 +76,24 @@ def open_step(lesson: Lesson, number: int) -> None:
     show_view(lesson.step(number))
 
 
-def note_drawn(lesson: Lesson, number: int) -> None:
-    """Note that the buttons of a step are drawn for a teacher: `turns` says from when on they count."""
+def note_drawn(lesson: Lesson, number: int, *keys: str) -> None:
+    """Note that the buttons of a step are drawn for a teacher: `turn` hears them from a second later on.
+
+    keys: what the keys of those begin with that Streamlit draws.
+    """
     if st.session_state.get(_DRAWN, ("",))[0] != (key := (lesson.name, number)):
         st.session_state[_DRAWN] = key, time.monotonic()
+    if keys:
+        buttons = ", ".join(f'[class*="st-key-{one.replace(":", "-")}"]' for one in keys)
+        name = int(1000 * st.session_state[_DRAWN][1])
+        st.html(_WAIT.format(buttons=buttons, name=name, seconds=TURNED))
 
 
-def turns() -> bool:
-    """Whether a teacher's click turns a step: the second of two in a row was not meant for the step just drawn."""
+def turn(go: Callable[[Lesson, int], None], lesson: Lesson, number: int) -> None:
+    """Go to a step, but for the second of two clicks, which was not meant for the step just drawn. For callbacks."""
     _, since = st.session_state.get(_DRAWN, ("", -TURNED))
-    return time.monotonic() - since >= TURNED
+    if time.monotonic() - since >= TURNED:
+        go(lesson, number)
 
 
 def show_view(step: Step) -> None:

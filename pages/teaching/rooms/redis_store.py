@@ -34,8 +34,8 @@ class RedisStore(RoomStore):
     """Rooms under `encoderscope:{CODE}:*`, each key with the room's end as its expiry.
 
     `room` is a hash of the room's JSON and its version; `activity` a counter; `members` a hash id -> JSON;
-    `seen` a hash id -> seconds; `answers:QUESTION` a hash member -> answer. A change that depends on the room watches
-    it, and is tried again if somebody else was faster.
+    `seen` a hash id -> seconds; `answers:QUESTION` a hash member -> answer, `times:QUESTION` one member -> seconds. A
+    change that depends on the room watches it, and is tried again if somebody else was faster.
     """
 
     def __init__(self, url: str) -> None:
@@ -93,7 +93,7 @@ class RedisStore(RoomStore):
         def write(pipe: Pipeline) -> None:
             room = _room(pipe, code)
             questions = [LATE, *(question_id(room, number) for number in range(1, room.asked + 1))]
-            answers = [f"answers:{question}" for question in questions]
+            answers = [f"{kind}:{question}" for question in questions for kind in ("answers", "times")]
             pipe.multi()
             pipe.delete(*(_key(code, name) for name in ("room", "activity", "members", "seen", *answers)))
 
@@ -155,8 +155,9 @@ class RedisStore(RoomStore):
             under, name = place_of(room, question, member, bool(pipe.hexists(_key(code, "members"), member)), value)
             pipe.multi()
             pipe.hset(_key(code, f"answers:{under}"), name, value)
+            pipe.hset(_key(code, f"times:{under}"), name, time.time())
             pipe.incr(_key(code, "activity"))
-            _expire(pipe, room, f"answers:{under}", "activity")
+            _expire(pipe, room, f"answers:{under}", f"times:{under}", "activity")
             return under == question
 
         return bool(self._transaction(write, _key(code, "room")))
@@ -164,6 +165,11 @@ class RedisStore(RoomStore):
     def answers(self, code: str, question: str) -> dict[str, str]:
         (answers,) = self._of_room(code, f"answers:{question}")
         return answers
+
+    def times(self, code: str, question: str) -> dict[str, float]:
+        (times,) = self._of_room(code, f"times:{question}")
+        with _available():
+            return {member: float(seconds) for member, seconds in times.items()}
 
     def _of_room(self, code: str, *names: str) -> list[dict[str, str]]:
         with _available():

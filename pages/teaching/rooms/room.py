@@ -80,8 +80,11 @@ class Room:
 
     @property
     def is_full(self) -> bool:
-        """Whether it has asked as many questions as a room holds."""
-        return self.asked >= limits.QUESTIONS.value
+        """Whether it holds no more questions: all that it asked stay in its export."""
+        if self.asked >= limits.QUESTIONS.value:
+            return True
+        asked = [asdict(one) for one in (*self.past, self.question) if one is not None]
+        return len(json.dumps(asked)) > limits.ROOM_PAST.value
 
     @property
     def ends(self) -> float:
@@ -193,13 +196,8 @@ def ask(
 
 
 def end_question(room: Room) -> Room:
-    """The room without an open question; the export still knows it. Long texts of views are forgotten first."""
-    if room.question is None:
-        return room
-    past = (*room.past, room.question)
-    while len(past) > 1 and len(json.dumps([asdict(one) for one in past])) > limits.ROOM_PAST.value:
-        past = past[1:]
-    return replace(room, question=None, past=past)
+    """The room without an open question; the export still knows it."""
+    return room if room.question is None else replace(room, question=None, past=(*room.past, room.question))
 
 
 def asked_before(room: Room, definition: Mapping[str, Any], view: Mapping[str, str]) -> Asked | None:

@@ -27,8 +27,8 @@ _SEAT, _ROOM, _SAID, _STALE = "_room_seat", "_room_read", "_room_said", "_room_s
 _GIVEN, _WAITING = "_room_answers", "_room_waiting"
 #: Changes by this teacher that wait for the store.
 _CHANGES = "_room_changes"
-#: The room in which this session tried to take a seat by itself; whether it has left one.
-_TRIED, _LEFT = "_room_tried", "_room_left_by_hand"
+#: The room in which this session tried to take a seat by itself; whether it has left one, and which.
+_TRIED, _LEFT, _WAS = "_room_tried", "_room_left_by_hand", "_room_seat_before"
 #: Answers of one student, and changes by one teacher, that wait, at most.
 MOST_WAITING = 20
 Edits = tuple[Callable[[Room], Room], ...]
@@ -129,6 +129,7 @@ def read() -> Seat | None:
             known = store().members(own.code).get(own.member)
             if known is None:
                 leave(f"You are no longer in room {own.code}. Join it again to go on.")
+                links.open_later(DESK)  # where she can
                 return None
             st.session_state[_SEAT] = own = replace(own, nickname=known.nickname)
     except StoreUnavailable as error:
@@ -209,6 +210,9 @@ def join(typed: str, nickname: str = "", member: str = "") -> None:
     nickname = read_nickname(nickname)
     if found.named and not nickname:
         raise RoomError("The teacher asks for a nickname: choose one.")
+    was = st.session_state.get(_WAS)
+    if not member and was is not None and was.code == found.code:
+        member = was.member  # who joins again, as under another nickname, keeps her answers
     member = member or new_secret()
     nickname = _free(found.code, member, nickname) if found.named else ""
     own = Seat(found.code, member, nickname=nickname, recalled=found.recalled)
@@ -244,18 +248,24 @@ def remove(member: str) -> None:
 
 def _sit(own: Seat, found: Room) -> None:
     st.session_state.pop(_CHANGES, None)  # of another room
+    if (was := st.session_state.get(_WAS)) is not None and was.code != own.code:
+        st.session_state.pop(_WAITING, None)  # as these answers
     st.session_state[_SEAT], st.session_state[_ROOM] = own, found
     if state.has_begun():
         state.put(RoomParams.code, own.code)
 
 
 def leave(why: str = "") -> None:
-    """Give the seat up. why: a sentence for the page."""
+    """Give the seat up. why: a sentence for the page. A wall has nothing else to show: the door of rooms opens."""
+    own = seat()
     for name in (_SEAT, _ROOM, _CHANGES):
         st.session_state.pop(name, None)
-    st.session_state[_LEFT] = True
+    st.session_state[_LEFT], st.session_state[_WAS] = True, own
     if state.has_begun():
         state.put(RoomParams.code, "")
+        if own is not None and own.wall:
+            state.put(RoomParams.wall, False)
+            links.open_later(DESK)
     say(why)
 
 

@@ -2,14 +2,15 @@
 
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from encoder import EncoderError
 from pages.base.access import limits
 from pages.teaching.rooms.room import Member, Room
 
+_Kind = TypeVar("_Kind")
 #: What all answers that did not come in time are kept under, in place of their question.
 LATE = "late"
 
@@ -75,6 +76,9 @@ class RoomStore(Protocol):
     def answers(self, code: str, question: str) -> dict[str, str]:
         """The answers to a question, by member."""
 
+    def times(self, code: str, question: str) -> dict[str, float]:
+        """When these answers came, in seconds since 1970; not of those that an earlier version kept."""
+
 
 @dataclass
 class _Kept:
@@ -84,6 +88,7 @@ class _Kept:
     activity: int = 0
     members: dict[str, Member] = field(default_factory=dict)
     answers: dict[str, dict[str, str]] = field(default_factory=dict)
+    times: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 class MemoryStore(RoomStore):
@@ -168,12 +173,17 @@ class MemoryStore(RoomStore):
             kept = self._kept(code)
             under, name = place_of(kept.room, question, member, member in kept.members, value)
             kept.answers.setdefault(under, {})[name] = value
+            kept.times.setdefault(under, {})[name] = time.time()
             kept.activity += 1
             return under == question
 
     def answers(self, code: str, question: str) -> dict[str, str]:
         with self._lock:
             return dict(self._kept(code).answers.get(question, {}))
+
+    def times(self, code: str, question: str) -> dict[str, float]:
+        with self._lock:
+            return dict(self._kept(code).times.get(question, {}))
 
 
 def gone(code: str) -> RoomGone:
@@ -183,13 +193,16 @@ def gone(code: str) -> RoomGone:
 
 def full() -> str:
     """What a teacher reads whose room holds no more questions."""
-    return f"A room holds {limits.QUESTIONS.value} questions. Open a new room for more."
+    return (
+        f"A room holds {limits.QUESTIONS.value} questions, fewer if they are about long texts. Save “Answers as CSV”, "
+        "then open a new room for more."
+    )
 
 
 def changed(room: Room, edit: Callable[[Room], Room]) -> Room:
     """`edit(room)` with the next version. Raises RoomError beyond a limit; code, key and opening time stay."""
     new = edit(room)
-    if new.asked > limits.QUESTIONS.value:
+    if new.asked > room.asked and room.is_full:
         raise RoomError(full())
     if len(replace(new, past=()).to_json()) > limits.ROOM_VIEW.value:
         raise RoomError(f"This view is too large for a room ({limits.ROOM_VIEW.value:,} bytes). Shorten the text.")
@@ -221,8 +234,17 @@ def place_of(room: Room, question: str, member: str, is_member: bool, value: str
 
 def late_answers(store: RoomStore, code: str) -> dict[str, dict[str, str]]:
     """Question -> member -> an answer that came when the question was not open."""
-    found: dict[str, dict[str, str]] = {}
-    for place, value in store.answers(code, LATE).items():
+    return _by_question(store.answers(code, LATE))
+
+
+def late_times(store: RoomStore, code: str) -> dict[str, dict[str, float]]:
+    """When these answers came: see `RoomStore.times`."""
+    return _by_question(store.times(code, LATE))
+
+
+def _by_question(late: Mapping[str, _Kind]) -> dict[str, dict[str, _Kind]]:
+    found: dict[str, dict[str, _Kind]] = {}
+    for place, value in late.items():
         member, _, question = place.partition(" ")
         found.setdefault(question, {})[member] = value
     return found

@@ -82,7 +82,8 @@ def _question(own: Seat, now: Room, asked: Asked) -> None:
 
 def _given(own: Seat, now: Room, asked: Asked) -> str | None:
     kept = session.given()
-    if asked.id not in kept:  # a reload: the answer is in the room
+    # After a reload the answer is in the room; after the result, also one of another tab, or that she would change.
+    if asked.id not in kept or (asked.revealed and kept[asked.id] is None):
         kept[asked.id] = session.answers(now.code, asked.id).get(own.member)
     return kept[asked.id]
 

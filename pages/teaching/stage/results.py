@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ BARS = 12
 #: Titles of both votes.
 VOTES = ("First vote", "After the discussion")
 #: Of the table of all answers.
-COLUMNS = ("question", "who", "answer", "right", "vote", "reason", "late", "lesson", "step", "right_answer")
+COLUMNS = ("question", "who", "answer", "right", "vote", "reason", "late", "lesson", "step", "right_answer", "time")
 
 
 @dataclass(frozen=True)
@@ -246,22 +247,26 @@ def rows(
     answers: Mapping[str, str],
     members: Mapping[str, Member],
     vote: int,
+    times: Mapping[str, float],
     *,
     late: bool = False,
     step: tuple[str, int] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """One row for each answer: who, the answer, whether it is right, which vote it is of, a known reason, late or not.
 
-    step: the lesson and the step that the question is of, None if a teacher wrote it.
+    look: None also where the view of the question does not open. times: when each came; of an answer that was changed,
+    the last time. step: the lesson and the step that the question is of, None if a teacher wrote it.
     who: a nickname, or the number of a member in the order of joining, the same for all questions.
     """
     names = authors(members, answers)
     lesson, number = step or ("", "")
     right_answer = _right_answer(question, look)
-    for member, value in read(question, look, answers).items():
-        who = names[member]
-        text = json.dumps(value) if question.kind == "draw" else controls.answer_text(question, look, value)
-        bar = _bar(question, look, value, text)
+    given = {} if look is None and question.kind != "choice" else read(question, look, answers)
+    for member, text in answers.items():
+        who, bar = names[member], Bar("", 1, None)
+        if member in given:  # else the table has what the browser sent: nothing is left out
+            text = _text(question, look, given[member])
+            bar = _bar(question, look, given[member], text)
         yield {
             "question": _writable(question.ask),
             "who": _writable(who),
@@ -273,7 +278,17 @@ def rows(
             "lesson": lesson,
             "step": number,
             "right_answer": _writable(right_answer),
+            "time": _utc(times[member]) if member in times else "",
         }
+
+
+def _text(question: Question, look: Look | None, value: Any) -> str:
+    return json.dumps(value) if question.kind == "draw" else controls.answer_text(question, look, value)
+
+
+def _utc(seconds: float) -> str:
+    """A time in seconds since 1970 as ISO 8601 in UTC, such as 2026-11-30T09:41:47Z."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _right_answer(question: Question, look: Look | None) -> str:
