@@ -10,6 +10,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from encoder.errors import TextError, quoted
@@ -53,6 +55,18 @@ def words_of(text: str, boxes: Iterable[Any], largest: int) -> Words:
     if not words:
         raise TextError("This text has no words, so it has no boxes: type a word, or leave the boxes out.")
     return Words(words, found)
+
+
+def of_parts(parts: Iterable[tuple[str, Box]]) -> Words:
+    """Texts with a box each -> their words; the words of one text have the same box."""
+    pairs = [(word, box) for text, box in parts for word in readable(text).split()]
+    return Words(tuple(word for word, _ in pairs), tuple(box for _, box in pairs))
+
+
+def parts_of(words: Words) -> list[tuple[str, Box]]:
+    """The other way round: words next to each other with the same box are one text."""
+    groups = groupby(zip(words.words, words.boxes, strict=True), key=itemgetter(1))
+    return [(" ".join(word for word, _ in group), box) for box, group in groups]
 
 
 def checked(given: Any, largest: int) -> Box:

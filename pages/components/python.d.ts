@@ -326,6 +326,20 @@ interface DigitHeader {
   side: number;
 }
 
+/** A box on a page: left, upper, right, lower, and its words. */
+interface DrawnBox {
+  words: string;
+  box: Array<number>;
+}
+
+/** A page on which boxes are drawn. */
+interface BoxesHeader {
+  boxes: Array<DrawnBox>;
+  largest: number;
+  aspect: number;
+  heard: number;
+}
+
 /** What the search opens. */
 interface FindEntry {
   kind: string;
@@ -525,6 +539,11 @@ interface PatchEvent {
   event: "select" | "clear";
   row?: number;
   column?: number;
+}
+
+/** All boxes with words, after a change of one. */
+interface BoxesEvent {
+  boxes: Array<DrawnBox>;
 }
 
 /** What the browser said: "news" of the room, or "press" with the `name` of a button. */

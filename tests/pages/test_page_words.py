@@ -1,4 +1,4 @@
-"""Words with boxes in the app: typed, uploaded, an example; the page with the attention of a word; other models."""
+"""Words with boxes in the app: typed, uploaded, drawn, an example; the attention of a word; other models."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder.figures.numbers import three_digits
+from encoder.inputs import boxes as texts_of_boxes
 from encoder.inputs.box_files import example
 from encoder.inputs.boxes import write_short
 from encoder.measure.page_words import directions, page_words
+from pages.components.draw_boxes import parts_in
 from tests.load import boxes
 from tests.pages.apps import assert_well, sentences, visit, written
 
@@ -74,6 +76,24 @@ def test_boxes_are_typed_and_removed(folder: Path, monkeypatch: pytest.MonkeyPat
     assert (linked(app, "text"), linked(app, "boxes")) == ("Total 90.00", "10.20.30.40_50.20.80.40")
     app.button(key="boxes-remove").click().run()
     assert linked(app, "boxes") is None
+
+
+def test_drawn_boxes_are_the_typed_ones(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    sent = {"boxes": [{"words": "Total sum", "box": [1, 2, 3, 4]}, {"words": "90", "box": [5, 2, 9, 4]}], "id": 1}
+    parts = parts_in(sent)
+    words = texts_of_boxes.of_parts(parts)
+    assert words.lines == "Total 1 2 3 4\nsum 1 2 3 4\n90 5 2 9 4"
+    assert texts_of_boxes.parts_of(words) == parts
+    box = sent["boxes"][0]
+    for wrong in ({"box": [1, 2, 3]}, {"box": [1, 2, 3, 1001]}, {"box": [3, 2, 1, 4]}, {"words": " "}, {"words": 3}):
+        assert parts_in({"boxes": [{**box, **wrong}]}) is None
+    assert parts_in({"boxes": [box] * 5_001}) is None
+    assert parts_in({"boxes": [{}]}) is parts_in([box]) is None
+    app = opened(folder, monkeypatch, text=words.text, boxes=write_short(words.boxes), draw="1", page_image="file-none")
+    assert_well(app)
+    assert any("image of this link is not here" in one.value for one in app.caption)
+    app.button(key="boxes-close").click().run()
+    assert linked(app, "draw") is None
 
 
 def test_another_sentence_has_no_boxes(folder: Path, monkeypatch: pytest.MonkeyPatch):

@@ -114,9 +114,13 @@ class ImageInput(FileInput):
         self.choose(digits.encode(digits.as_digit(Image.fromarray(bitmap), dark_ink=False)))
 
     def read(self, model: ImageEncoder, content: bytes, file: str, called: str) -> str:
-        image = image_files.open_picture(content, file)
         if takes_digits(model):
-            return digits.encode(digits.as_digit(image))
+            return digits.encode(digits.as_digit(image_files.open_picture(content, file)))
+        return self.keep_picture(content, file, called)
+
+    def keep_picture(self, content: bytes, file: str, called: str) -> str:
+        """Keep the picture of a file, and return its name. Raises ImageError for a broken file."""
+        image = image_files.open_picture(content, file)
         image.thumbnail((KEPT_SIDE, KEPT_SIDE))
         name = self.own + hashlib.sha256(content).hexdigest()[:32]
         return self.keep(name, called, np.array(image.convert("RGB")))

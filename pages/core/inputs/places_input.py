@@ -1,4 +1,4 @@
-"""The places of a sentence's words, where the model knows any: typed, uploaded, or an example.
+"""The places of a sentence's words, where the model knows any: typed, uploaded, drawn, or an example.
 
 They are boxes on a page, or nodes in a tree of HTML: a row of KINDS for each.
 """
@@ -14,6 +14,7 @@ from encoder.inputs import box_files, boxes, html_nodes, nodes
 from encoder.model.boxes import LARGEST_PLACE, Boxes
 from encoder.model.paths import Paths
 from pages.components.button import button
+from pages.core.inputs import drawn_boxes
 from pages.core.stores import cache
 from pages.core.view import View, ViewParams, selection
 from pages.core.words import plain
@@ -48,6 +49,8 @@ class Kind:
     lines_title: str
     lines_help: str
     placeholder: str
+    #: Draws the page on which somebody draws them. take: shows what was drawn; None: they are not drawn.
+    sheet: Callable[[str, Any, Callable[[Any], None]], None] | None = None
 
 
 KINDS = (
@@ -68,6 +71,7 @@ KINDS = (
         lines_title="Words with boxes, a line each",
         lines_help=f"Numbers are thousandths of the page, 0 to {LARGEST_PLACE:,}, from its upper left corner.",
         placeholder=f"{boxes.LINE}\nTotal 640 470 705 494\n90.00 800 470 875 494",
+        sheet=drawn_boxes.draw,
     ),
     Kind(
         name="nodes",
@@ -135,6 +139,8 @@ def controls(kind: Kind) -> None:
         button(
             f"Example: {kind.example_name}", "receipt_long", f"{kind.name}-example", lambda: put(kind, kind.example())
         )
+        if kind.sheet is not None:
+            button(f"Draw {kind.name}", "draw", f"{kind.name}-draw", drawn_boxes.open_sheet)
         if given:
             button(f"Remove the {kind.name}", "layers_clear", f"{kind.name}-remove", remove)
     st.file_uploader(
@@ -189,9 +195,16 @@ def _take_file(kind: Kind) -> None:
 
 
 def note(view: View) -> None:
-    """What the model assumes of a text without places, and the example."""
+    """What the model assumes of a text without places, and the example; the page on which places are drawn."""
     kind, said = kind_of(view), boxes.assumed(view.loaded.config.places, view.trace.source)
-    if kind is not None and said:
+    if kind is None:
+        return
+    if kind.sheet is not None and drawn_boxes.is_open():
+        kind.sheet(view.text, state.newest(kind.param), lambda page: put(kind, page) if page.words else remove())
+        return
+    if said:
         with st.container(horizontal=True, vertical_alignment="center", key=f"{kind.name}-note"):
             st.info(f"{said} Type or upload {kind.name} under Examples and settings.", icon=":material/dashboard:")
+            if kind.sheet is not None:
+                button(f"Draw {kind.name}", "draw", f"{kind.name}-draw-first", drawn_boxes.open_sheet)
             button(f"Show {kind.example_name}", "receipt_long", f"{kind.name}-first", lambda: put(kind, kind.example()))

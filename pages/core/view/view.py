@@ -50,6 +50,8 @@ class ViewParams:
     boxes: Param[tuple[Box, ...]] = places_of_words(boxes.read_short, boxes.write_short)
     # The nodes of the text, for models that know the tree of a page; (): none.
     nodes: Param[tuple[Node, ...]] = places_of_words(nodes.read_short, nodes.write_short)
+    # The image of the page that these places are on, by its name; "": a blank page.
+    page_image: Param[str] = string()
     model: Param[str] = choice("minilm", SOURCES)
     # The encoder of a model of images and text, on pages that can show both.
     tower: Param[str] = choice("text", ("text", "image", "sound"))
