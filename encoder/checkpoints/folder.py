@@ -21,6 +21,7 @@ from encoder.checkpoints.native import is_native
 from encoder.checkpoints.native_read import load_native
 from encoder.checkpoints.notes import note_on_letters, note_on_streams, notes_on_pairs
 from encoder.checkpoints.pages import load_pages
+from encoder.checkpoints.pixels import read_preparation
 from encoder.checkpoints.sentence import TEXT, TOKEN, EmbeddingSteps, read_steps
 from encoder.checkpoints.sentence_settings import TransformerSettings
 from encoder.checkpoints.sentence_steps import read_mix, read_static, read_step
@@ -177,6 +178,7 @@ def _load_steps(
         mlm_head=read.mlm_head,
         classifier=read.classifier,
         span_head=read.span_head,
+        page_preparation=None if (page := read.encoder.config.page) is None else read_preparation(steps.folder, page),
         **settings,
         notes=(
             *adapted,

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from encoder import disk
 from encoder.checkpoints.weights import SINGLE, named_weights
 from encoder.encoders.audio import AudioEncoder
-from encoder.encoders.image import ImageEncoder
+from encoder.encoders.image import ImageEncoder, Preparation
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.page import PageEncoder
 from encoder.encoders.seq2seq import Decoder
@@ -96,6 +96,7 @@ class TextFields:
     fill_to: int | None = None
     label_prompt: LabelPrompt | None = None
     tags: TagTable | None = None
+    page_preparation: Preparation | None = None
 
     def __post_init__(self) -> None:
         parts_of(self.pooling)

@@ -17,7 +17,8 @@ from typing import Any
 from encoder.errors import TextError, quoted
 from encoder.inputs import nodes
 from encoder.inputs.text import Tokenized, readable
-from encoder.model.boxes import Boxes
+from encoder.model.boxes import LARGEST_PLACE, Boxes
+from encoder.model.config import Patches
 from encoder.model.paths import Paths
 
 Box = tuple[int, int, int, int]
@@ -93,8 +94,30 @@ def placed(sentence: Tokenized, words: Words, shape: Boxes) -> Tokenized:
     return replace(sentence, places=tuple(places))
 
 
+def with_page(sentence: Tokenized, patches: Patches) -> Tokenized:
+    """The tokens of a text, then those of the image of its page: [PAGE], which has the whole page, and the patches."""
+    side, n = patches.side, patches.n_tokens
+    edges = [LARGEST_PLACE * at // side for at in range(side + 1)]
+    boxes = [(1, 1, LARGEST_PLACE - 1, LARGEST_PLACE - 1)]
+    boxes += [(edges[c], edges[r], edges[c + 1], edges[r + 1]) for r in range(side) for c in range(side)]
+    names = ("[PAGE]", *(f"r{row} c{column}" for row in range(side) for column in range(side)))
+    return replace(
+        sentence,
+        ids=sentence.ids + (-1,) * n,
+        tokens=sentence.tokens + names,
+        labels=sentence.labels + names,
+        words=sentence.words + (-1,) * n,
+        segments=sentence.segments + (0,) * n,
+        special=sentence.special + (True,) * n,
+        offsets=sentence.offsets + ((0, 0),) * n,
+        n_full=sentence.n_full + n,
+        places=(sentence.places or (NOWHERE,) * len(sentence)) + tuple(boxes),
+        n_page_tokens=n,
+    )
+
+
 def words_of_tokens(sentence: Tokenized) -> list[int | None]:
-    """[T]: the word between blanks that each token is a part of; None for special tokens."""
+    """[T]: the word between blanks that each token is a part of; None for special tokens and the image of a page."""
     ends, end = [], -1
     for word in sentence.text.split(" "):
         end += 1 + len(word)
@@ -110,6 +133,8 @@ def boxes_of(sentence: Tokenized) -> tuple[Box, ...] | None:
     """
     if sentence.places is None or sentence.nodes is not None:
         return None
+    if sentence.n_page_tokens and not any(map(any, sentence.places[: -sentence.n_page_tokens])):
+        return None  # the image of a page only
     found = [NOWHERE] * len(sentence.text.split(" "))
     for word, place in zip(words_of_tokens(sentence), sentence.places, strict=True):
         if word is not None:
@@ -122,7 +147,7 @@ def assumed(shape: Boxes | Paths | None, sentence: Tokenized | None) -> str:
     """What a model of pages assumes of a text without boxes or nodes, in a sentence; "" where it assumes nothing."""
     if not isinstance(shape, Boxes):
         return nodes.assumed(sentence)
-    if sentence is None or sentence.places is not None:
+    if sentence is None or (sentence.places is not None and boxes_of(sentence) is not None):
         return ""
     return "No word has a box, so the model takes all boxes as 0, 0, 0, 0, the upper left corner of the page."
 

@@ -21,12 +21,9 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a LayoutLMv3 and a MarkupLM."""
-    from tests.load import boxes, markup  # torch takes seconds in each process
+    from tests.pages import on_page  # torch takes seconds in each process
 
-    root = tmp_path_factory.mktemp("pages")
-    boxes.write(root / "layout")
-    markup.write(root / "markup")
-    return root
+    return on_page.write(tmp_path_factory.mktemp("pages"))
 
 
 @pytest.fixture(scope="module")

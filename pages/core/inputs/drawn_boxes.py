@@ -8,9 +8,10 @@ import streamlit as st
 from PIL import Image
 
 from encoder import EncoderError
-from encoder.inputs import boxes, example_page, image_files
+from encoder.inputs import boxes, image_files
 from encoder.inputs.boxes import Words
 from encoder.model.boxes import LARGEST_PLACE
+from encoder.run.values import INVOICE
 from pages.components.button import button
 from pages.components.draw_boxes import BLANK, draw_boxes
 from pages.core.inputs.image_input import IMAGES
@@ -18,7 +19,7 @@ from pages.core.view import ViewParams
 from pages.core.words import plain
 from pages.state import Param, flag, state
 
-BUNDLED = {"": "A blank page", "invoice": "Example: an invoice"}
+BUNDLED = {"": "A blank page", INVOICE: "Example: an invoice"}
 FILE = "+"
 #: The longer side of the image under the boxes, in pixels.
 SHOWN_SIDE = 900
@@ -61,7 +62,7 @@ def draw(text: str, given: Any, take: Callable[[Words], None]) -> None:
         draw_boxes(
             _parts(text, given),
             key="draw-boxes",
-            ground=b"" if image is None else _jpeg(image),
+            ground=b"" if image is None else jpeg(image),
             aspect=aspect,
             on_boxes=lambda parts: take(boxes.of_parts(parts)),
         )
@@ -77,10 +78,8 @@ def _parts(text: str, given: Any) -> list[tuple[str, boxes.Box]]:
 
 def picture(name: str) -> Image.Image | None:
     """The image of a page, by its name; None for a blank page, and for a file that is not here."""
-    if name == "invoice":
-        return example_page.invoice()
-    kept = IMAGES.kept().get(name)
-    return None if kept is None else Image.fromarray(kept[1])
+    found = IMAGES.picture(name)
+    return None if found is None else Image.fromarray(found)
 
 
 def _choose_ground() -> str:
@@ -116,7 +115,8 @@ def _take_file() -> None:
         st.session_state[_WHY] = str(error)
 
 
-def _jpeg(image: Image.Image) -> bytes:
+def jpeg(image: Image.Image) -> bytes:
+    """The image as the browser gets it, at most SHOWN_SIDE long."""
     small, found = image.convert("RGB"), BytesIO()
     small.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
     small.save(found, "JPEG", quality=85)

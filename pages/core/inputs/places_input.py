@@ -92,12 +92,17 @@ KINDS = (
         placeholder=f"<p>Paste HTML</p>, or write lines:\n{nodes.LINE}\n/html/body/p[2] Ships arrived.",
     ),
 )
+#: What of a page a model reads that knows its image.
+WITH_IMAGE = "The model reads the words, their boxes and the image of the page."
+WITHOUT_IMAGE = "The model reads words and boxes. It can also read the image of the page: choose one under Draw boxes."
 #: Lines that could not be read, and why; they stay in the field until they can.
 _TYPED, _WHY = "_places_typed", "_places_why"
 
 
-def put(kind: Kind, page: Any) -> None:
-    """Show this page. For callbacks."""
+def put(kind: Kind, page: Any, *, is_drawn: bool = False) -> None:
+    """Show this page. is_drawn: over the image that is there. For callbacks."""
+    if not is_drawn:
+        state.put(ViewParams.page_image, "")
     for name in (_TYPED, _WHY):
         st.session_state.pop(name, None)
     selection.clear()
@@ -194,14 +199,23 @@ def _take_file(kind: Kind) -> None:
         st.session_state[_WHY] = str(error)
 
 
+def _take_drawn(kind: Kind, page: Any) -> None:
+    if page.words:
+        put(kind, page, is_drawn=True)
+    else:
+        remove()
+
+
 def note(view: View) -> None:
     """What the model assumes of a text without places, and the example; the page on which places are drawn."""
     kind, said = kind_of(view), boxes.assumed(view.loaded.config.places, view.trace.source)
     if kind is None:
         return
     if kind.sheet is not None and drawn_boxes.is_open():
-        kind.sheet(view.text, state.newest(kind.param), lambda page: put(kind, page) if page.words else remove())
+        kind.sheet(view.text, state.newest(kind.param), lambda page: _take_drawn(kind, page))
         return
+    if view.loaded.config.page is not None:
+        st.caption(WITH_IMAGE if view.trace.config.reads_page else WITHOUT_IMAGE)
     if said:
         with st.container(horizontal=True, vertical_alignment="center", key=f"{kind.name}-note"):
             st.info(f"{said} Type or upload {kind.name} under Examples and settings.", icon=":material/dashboard:")

@@ -180,10 +180,16 @@ def model_spec() -> ModelSpec:
 def typed_text() -> Text:
     """The typed sentence, with the second one, or the places of its words where the model knows any."""
     text, of_page, of_tree = (state.get(one) for one in (ViewParams.text, ViewParams.boxes, ViewParams.nodes))
-    if of_page or of_tree:
-        shape = model_store.model(model_spec()).config.places
+    page = state.get(ViewParams.page_image) or None
+    if of_page or of_tree or page:
+        config = model_store.model(model_spec()).config
+        shape, reads = config.places, config.page is not None
+        if page and (not reads or input_kinds.SOURCES["image"].picture(page) is None):
+            page = None
         if of_page and isinstance(shape, Boxes):
-            return Text(" ".join(text.split()), boxes=of_page)
+            return Text(" ".join(text.split()), boxes=of_page, page=page)
+        if page:
+            return Text(text, state.get(ViewParams.pair) or None, page=page)
         if of_tree and isinstance(shape, Paths):
             return Text(text, nodes=of_tree)
     return Text(text, state.get(ViewParams.pair) or None)
