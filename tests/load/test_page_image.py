@@ -23,6 +23,8 @@ from encoder.measure.page_words import IMAGE, directions, page_words
 from encoder.measure.positions import order_effect
 from encoder.run import ModelSpec, Run, Text, address, code
 from encoder.trace import tokens
+from encoder.views.model_parts import SENTENCES, with_parts
+from encoder.views.model_picture import model_picture
 from tests.load import boxes
 
 PAGE = example()
@@ -107,6 +109,20 @@ def test_every_step_follows_from_the_image(trace: encoder.Trace):
     wrong = explain.Recomputation(trace)
     wrong.order = np.arange(len(trace))  # the positions of the image begin again at 0
     assert not all(one.agrees for one in explain.score(trace, explain.Place(1, 4, 4, 60, 5, 7)).check(wrong))
+
+
+def test_the_opened_parts_say_what_a_patch_is(trace: encoder.Trace):
+    picture, check = model_picture(trace), explain.Recomputation(trace)
+    words, patches = (
+        with_parts(picture, trace, explain.Place(1, 4, token, 3), part="embedding", model=trace.model, reference=check)
+        for token in (4, len(trace) - 3)
+    )
+    assert {"ids", "embedding"} <= set(words.header["parts"])
+    assert "ids" not in patches.header["parts"]
+    said = [one.header["parts"]["embedding"]["said"] for one in (words, patches)]
+    assert [SENTENCES["embedding"][name] for name in ("word_on_page", "of_page")] == said
+    for part in patches.header["parts"].values():
+        assert all(one[4] for one in part["checks"])
 
 
 def test_effects_gradients_and_files_keep_the_image(trace: encoder.Trace, tmp_path: Path):
