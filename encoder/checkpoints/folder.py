@@ -74,11 +74,13 @@ def load_folder(
 
 
 def _origin(folder: Path) -> dict[str, Any]:
-    """The small files of a checkpoint by name, as `NamedEncoder.origin`; of a pair, or of a folder in parts, none."""
-    names = [path for path in folder.glob("*.json") if path.is_file() and path.name not in ("tokenizer.json", INDEX)]
+    """The small files of a checkpoint by name, as `NamedEncoder.origin`; of a pair without one layout, or of a folder
+    in parts, none."""
+    known = [path for ending in ("json", "jinja") for path in folder.glob(f"*.{ending}")]
+    names = [path for path in known if path.is_file() and path.name not in ("tokenizer.json", INDEX)]
     files = {path.name: path.read_text(encoding="utf-8") for path in names if path.stat().st_size < JSON_BYTES}
     fields = json.loads(files.get("config.json", "{}"))
-    return {"origin": files} if fields.get("model_type") in FAMILIES else {}
+    return {"origin": files} if fields.get("model_type") in {**FAMILIES, **PAGES} else {}
 
 
 def _load_checkpoint(

@@ -177,7 +177,7 @@ def write_native(model: Savable, folder: Path, dtype: torch.dtype) -> None:
 def fields_of(model: Tower) -> dict[str, Any]:
     """All of a model but its weights and its tokenizer, as JSON."""
     if isinstance(model, PageEncoder):
-        raise EncoderError(f"{model.name} is not written in any layout here: copy the folder that it was loaded from.")
+        raise EncoderError(f"{model.name} has no layout of our own: save the whole model with layout='huggingface'.")
     fields: dict[str, Any] = {"encoder": dataclasses.asdict(model.config)}
     fields |= {name: _head_fields(getattr(model, name)) for name in heads_of(type(model))}
     if model.decoder is not None:
