@@ -158,7 +158,8 @@ def prepared(image: Any, how: Preparation, patches: Patches, name: str) -> Tenso
     side = patches.image_size
     if how.padded:
         pixels = squared(pixels)
-    wanted = scaled_size(*pixels.shape[1:], how.resize or (side, side))
+    height, width = pixels.shape[1:]
+    wanted = scaled_size(height, width, how.resize or (side, side))
     scaled = smoothed(pixels, *wanted) if how.smoothed else scaled_to(pixels, *wanted, how.interpolation)
     pixels = middle(scaled, side)
     x = pixels if pixels.is_floating_point() else pixels.float() / 255.0

@@ -89,7 +89,7 @@ class TextEncoder(NamedEncoder):
     token_dense: tuple[nn.Module, ...] = field(default=(), kw_only=True)
     #: The mean over layers that is pooled in the place of the output, where the checkpoint has one.
     mix: LayerMix | None = field(default=None, kw_only=True)
-    #: How the image of a page becomes pixels, where the model reads one next to words with boxes.
+    #: How the image of a page becomes pixels, where the model uses one next to words with boxes.
     page_preparation: Preparation | None = field(default=None, kw_only=True)
     #: The encoders of texts with another role, such as "query" and "document", where they differ from this one.
     sides: Mapping[str, "TextEncoder"] = field(default_factory=dict, kw_only=True)
@@ -239,11 +239,9 @@ class TextEncoder(NamedEncoder):
         Raises TextError for a length that cannot be padded to, EncoderError for edits or a request that do not fit, and
         OutOfMemory.
         """
-        if page is not None:
-            more = {"pad_to": pad_to, "edits": edits, "request": request}
-            return self.with_page(page).trace(text, pair, boxes=boxes, nodes=nodes, target=target, **more)
-        sentence = self.tokenize(text, pair, boxes=boxes, nodes=nodes)
-        found = self.trace_tokens(sentence, pad_to=pad_to, edits=edits, request=request)
+        here = self if page is None else self.with_page(page)
+        sentence = here.tokenize(text, pair, boxes=boxes, nodes=nodes)
+        found = here.trace_tokens(sentence, pad_to=pad_to, edits=edits, request=request)
         return (
             found if target is None else self.decode(found, target, begin=begin, edits=decoder_edits, request=request)
         )

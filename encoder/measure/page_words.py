@@ -183,8 +183,8 @@ def directions(trace: Trace) -> Directions:
     """The directions of every head. Raises EncoderError for a trace without boxes and nodes."""
     found = page_words(trace)
     n_real, of_token = trace.n_real, found.of_token[: trace.n_real]
-    names, by_word = (RELATIONS, related(found.paths)) if found.paths else (DIRECTIONS, seen_from(found.boxes))
-    names += (IMAGE,) if found.n_patches else ()
+    by_word = related(found.paths) if found.paths else seen_from(found.boxes)
+    names = (*(RELATIONS if found.paths else DIRECTIONS), *((IMAGE,) if found.n_patches else ()))
     seen = np.full((n_real, n_real), names.index("special"))
     seen[:, list(page_patches(trace))] = names.index(names[-1])
     words = np.flatnonzero((of_token >= 0) & (of_token < len(found.tokens) - found.n_patches))

@@ -141,7 +141,7 @@ class Text:
     boxes: tuple[Box, ...] | None = None
     #: The nodes of the text, or of the second one, in a tree of HTML; None: nothing is known of one.
     nodes: tuple[Node, ...] | None = None
-    #: The image of the page that the model reads next to the words: a file; INVOICE; in the app also the digest of an
+    #: The image of the page that is used next to the words: a file; INVOICE; in the app also the digest of an
     #: upload. None: no image.
     page: str | None = None
 

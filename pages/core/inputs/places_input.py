@@ -92,9 +92,9 @@ KINDS = (
         placeholder=f"<p>Paste HTML</p>, or write lines:\n{nodes.LINE}\n/html/body/p[2] Ships arrived.",
     ),
 )
-#: What of a page a model reads that knows its image.
-WITH_IMAGE = "The model reads the words, their boxes and the image of the page."
-WITHOUT_IMAGE = "The model reads words and boxes. It can also read the image of the page: choose one under Draw boxes."
+#: What of a page is used by a model that knows its image.
+WITH_IMAGE = "The model uses the words, their boxes and the image of the page."
+WITHOUT_IMAGE = "The model uses words and boxes. It can also use the image of the page: choose one under Draw boxes."
 #: Lines that could not be read, and why; they stay in the field until they can.
 _TYPED, _WHY = "_places_typed", "_places_why"
 
