@@ -27,13 +27,14 @@ def page_of_words(
     what: str = "weight",
     n_patches: int = 0,
     ground: str = "",
+    aspect: float = 1.0,
 ) -> go.Figure:
     """words [W] at boxes [W, 4] (left, upper, right, lower), filled by weights [W]; trace 0 has a point for each word.
 
     names: what the pointer reads in the place of the words; selected: words with a frame; what: names the weight under
     the pointer; n_patches: so many of the last ones are squares of the page; ground: the address of the image of the
-    whole page, which shows the words itself. Colours end at the largest weight. Raises ValueError for shapes that
-    differ.
+    whole page, which shows the words itself; aspect: its height as a share of its width. Colours end at the largest
+    weight. Raises ValueError for shapes that differ.
     """
     places, values = np.asarray(boxes, dtype=float), np.asarray(weights, dtype=float)
     if places.shape != (len(words), 4) or values.shape != (len(words),):
@@ -65,7 +66,7 @@ def page_of_words(
         width = width if place < n_words or place in selected else 0
         figure.add_shape(
             type="rect",
-            layer="below",
+            layer="above" if ground else "below",  # an image below the words covers what is below with it
             x0=box[0] - across,
             x1=box[2] + across,
             y0=box[1] - down,
@@ -78,6 +79,8 @@ def page_of_words(
     if ground:
         whole = {"x": 0, "y": 0, "sizex": 1_000, "sizey": 1_000, "xref": "x", "yref": "y"}
         figure.add_layout_image(source=ground, sizing="stretch", layer="below", opacity=GROUND, **whole)
+        figure.update_xaxes(constrain="domain")
+        figure.update_yaxes(constrain="domain", scaleanchor="x", scaleratio=aspect)
     # The nearest word hears a click, however wide its box is.
     figure.update_layout(hovermode="closest", hoverdistance=-1)
     return figure

@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -128,14 +129,17 @@ def _figure(view: View, words: PageWords, weights: np.ndarray, chosen: int | Non
         colours=view.colours,
         what=what,
         n_patches=words.n_patches,
-        ground=_ground(view) if words.n_patches else "",
+        **(_ground(view) if words.n_patches else {}),
     )
 
 
-def _ground(view: View) -> str:
-    """The image of the page as an address that holds it."""
+def _ground(view: View) -> dict[str, Any]:
+    """The image of the page as an address that holds it, and its height as a share of its width."""
     image = drawn_boxes.picture(view.run.of_text.page or "")
-    return "" if image is None else f"data:image/jpeg;base64,{b64encode(drawn_boxes.jpeg(image)).decode()}"
+    if image is None:
+        return {}
+    content = b64encode(drawn_boxes.jpeg(image)).decode()
+    return {"ground": f"data:image/jpeg;base64,{content}", "aspect": image.height / image.width}
 
 
 def _drawn(words: PageWords, weights: np.ndarray, chosen: int | None) -> list[int]:

@@ -92,6 +92,7 @@ def place(page: Page, x: int, y: int) -> tuple[float, float]:
 
 
 def drag(page: Page, start: tuple[int, int], end: tuple[int, int]) -> None:
+    settle(page)  # the run moves what is below the sentence
     page.mouse.move(*place(page, *start))
     page.mouse.down()
     page.mouse.move(*place(page, *end), steps=3)
@@ -151,14 +152,21 @@ def test_boxes_are_drawn_with_a_finger_over_an_image(tab: Tab) -> None:
     assert sheet.evaluate("page => getComputedStyle(page).backgroundImage").startswith("url(")
     finger = page.context.new_cdp_session(page)
     ends = [place(page, 600, 550), place(page, 800, 600)]
-    for kind, at in (("touchStart", ends[0]), ("touchMove", ends[1]), ("touchEnd", None)):
-        points: list[Any] = [] if at is None else [{"x": at[0], "y": at[1]}]
-        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    for kind, end in (("touchStart", ends[0]), ("touchMove", ends[1]), ("touchEnd", None)):
+        touched: list[Any] = [] if end is None else [{"x": end[0], "y": end[1]}]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touched})
     page.keyboard.type("Thanks")
     page.keyboard.press("Enter")
     page.wait_for_url("**text=Thanks&**")
     assert boxes_in(page) == [[pytest.approx(edge, abs=5) for edge in (600, 550, 800, 600)]]
     check_width(page)
+    points = page.locator(".scatterlayer .point")  # of the word, then of the patches of the image
+    expect(points).to_have_count(1 + 16)
+    points.first.scroll_into_view_if_needed()
+    settle(page)
+    for at, name in ((0, "Thanks"), (16, "r3 c3")):
+        points.nth(at).click(force=True)
+        expect(page.locator(".st-key-answer")).to_contain_text(f"{name} attends most to")
 
 
 def test_boxes_are_drawn_with_keys(tab: Tab) -> None:
