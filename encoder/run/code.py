@@ -77,10 +77,13 @@ def python_lines(
     if not is_traced:
         return _joined("import encoder", model_lines(run.model), result)
     imports, _ = expression or ("", "")
-    if isinstance(run.input, Text) and run.input.page == INVOICE:
-        imports = "from encoder.inputs import example_page"
+    opened = model_lines(run.model)
+    if isinstance(run.input, Text) and run.input.page is not None:
+        imports = "from encoder.inputs import example_page" if run.input.page == INVOICE else ""
+        opened += f"\nmodel = model.with_page({_page(run.input.page)})"
+        run = run.but(page=None)
     made = f"trace = {trace_call(run, 'model', expression, edits='edits' if edits else '')}"
-    return _joined("import encoder", imports, model_lines(run.model), edits, made, result)
+    return _joined("import encoder", imports, opened, edits, made, result)
 
 
 def _joined(*parts: str) -> str:

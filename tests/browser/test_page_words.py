@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,8 +146,19 @@ def test_boxes_are_drawn_moved_resized_and_deleted(tab: Tab, folder: Path) -> No
 
 
 def test_boxes_are_drawn_with_a_finger_over_an_image(tab: Tab) -> None:
-    page = sheet_of(tab, "&draw=1&page_image=invoice")
+    from encoder.inputs import example_page
+
+    content = BytesIO()
+    example_page.page().save(content, "PNG")
+    page = sheet_of(tab, "&draw=1")
     page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_role("combobox", name="Under the boxes").click()
+    page.get_by_role("option", name="An image file").click()
+    page.locator("input[type=file]").set_input_files(
+        {"name": "a.png", "mimeType": "image/png", "buffer": content.getvalue()}
+    )
+    page.wait_for_url("**page_image=file-*")
+    settle(page)
     sheet = page.locator(".enc-boxes-page.enc-has-ground")
     sheet.scroll_into_view_if_needed()
     assert sheet.evaluate("page => getComputedStyle(page).backgroundImage").startswith("url(")

@@ -171,6 +171,7 @@ def test_a_run_has_its_image(pair: Any, trace: encoder.Trace, tmp_path: Path):
         made: dict[str, Any] = {}
         exec(code.python_lines(one), made)
         assert torch.equal(made["trace"].output, trace.output)
+        assert made["trace"].model is made["model"]  # for the lines that follow
 
 
 def test_what_does_not_fit(trace: encoder.Trace, tmp_path: Path):
