@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
 from encoder.drawing import headers as drawings
-from pages.components import events, headers, patch_map, rooms
+from pages.components import draw_boxes, events, headers, patch_map, rooms
 from pages.state import params
 from tests.conftest import ROOT
 
 FILE = ROOT / "pages" / "components" / "python.d.ts"
-MODULES = (drawings, params, headers, events, patch_map, rooms)
+MODULES = (drawings, params, headers, events, patch_map, draw_boxes, rooms)
 SIMPLE = {
     str: "string",
     int: "number",

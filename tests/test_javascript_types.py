@@ -32,6 +32,7 @@ from pages.components import (
     by_hand,
     copy_link,
     curves,
+    draw_boxes,
     draw_digit,
     find,
     gesture,
@@ -212,6 +213,10 @@ COMPONENTS: list[tuple[Callable[[], object], list[type]]] = [
     (lambda: curves.refresh([RUN], [{}], [[0, 0, 0]]), [headers.CurvesRefresh]),
     (lambda: by_hand.by_hand(Inputs(), key="hand", problem=False, on_change=nothing), [headers.ByHandHeader]),
     (lambda: draw_digit.draw_digit(COLOURS[:32, :1], key="digit", on_drawing=nothing), [headers.DigitHeader]),
+    (
+        lambda: draw_boxes.draw_boxes([("Total", (1, 2, 3, 4))], key="boxes", on_boxes=nothing),
+        [headers.BoxesHeader],
+    ),
     *(
         (
             lambda task=task: gesture.gesture(task.header, key="gesture", given=task.truth, truth=task.truth),

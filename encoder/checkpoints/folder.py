@@ -21,6 +21,7 @@ from encoder.checkpoints.native import is_native
 from encoder.checkpoints.native_read import load_native
 from encoder.checkpoints.notes import note_on_letters, note_on_streams, notes_on_pairs
 from encoder.checkpoints.pages import load_pages
+from encoder.checkpoints.pixels import read_preparation
 from encoder.checkpoints.sentence import TEXT, TOKEN, EmbeddingSteps, read_steps
 from encoder.checkpoints.sentence_settings import TransformerSettings
 from encoder.checkpoints.sentence_steps import read_mix, read_static, read_step
@@ -73,11 +74,13 @@ def load_folder(
 
 
 def _origin(folder: Path) -> dict[str, Any]:
-    """The small files of a checkpoint by name, as `NamedEncoder.origin`; of a pair, or of a folder in parts, none."""
-    names = [path for path in folder.glob("*.json") if path.is_file() and path.name not in ("tokenizer.json", INDEX)]
+    """The small files of a checkpoint by name, as `NamedEncoder.origin`; of a pair without one layout, or of a folder
+    in parts, none."""
+    known = [path for ending in ("json", "jinja") for path in folder.glob(f"*.{ending}")]
+    names = [path for path in known if path.is_file() and path.name not in ("tokenizer.json", INDEX)]
     files = {path.name: path.read_text(encoding="utf-8") for path in names if path.stat().st_size < JSON_BYTES}
     fields = json.loads(files.get("config.json", "{}"))
-    return {"origin": files} if fields.get("model_type") in FAMILIES else {}
+    return {"origin": files} if fields.get("model_type") in {**FAMILIES, **PAGES} else {}
 
 
 def _load_checkpoint(
@@ -177,6 +180,7 @@ def _load_steps(
         mlm_head=read.mlm_head,
         classifier=read.classifier,
         span_head=read.span_head,
+        page_preparation=None if (page := read.encoder.config.page) is None else read_preparation(steps.folder, page),
         **settings,
         notes=(
             *adapted,

@@ -8,6 +8,7 @@ sentence-transformers, too.
 
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from torch import Tensor
 from encoder.checkpoints import native
 from encoder.checkpoints.checkpoint import expert_count, name_on_disk
 from encoder.checkpoints.class_heads import unfilled_head
-from encoder.checkpoints.families import Family, Fields, HeadNames, Part, family_of
+from encoder.checkpoints.families import PAGES, Family, Fields, HeadNames, Part, family_of
 from encoder.checkpoints.families.parts import written
 from encoder.checkpoints.families.reader import ACTIVATIONS
 from encoder.checkpoints.folder import load_folder
@@ -27,6 +28,7 @@ from encoder.checkpoints.sentence import MODES
 from encoder.checkpoints.sentence_steps import DENSE_ACTIVATION_NAMES
 from encoder.checkpoints.weights import SINGLE
 from encoder.encoders.joint import JointEncoder
+from encoder.encoders.page import PageEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, quoted
 from encoder.model.classifier import Classifier
@@ -85,7 +87,10 @@ def save(model: Savable, folder: str | Path, *, dtype: DiskType = "float32", lay
 
 def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
     if isinstance(model, JointEncoder):
-        raise _NoLayoutError("it is a pair of encoders")
+        if not isinstance(model.other, PageEncoder) or "config.json" not in model.origin:
+            raise _NoLayoutError("it is a pair of encoders")
+        _write_pages(model, model.other, folder, dtype)
+        return
     files, state = dict(model.origin), dict(model.encoder.state_dict())
     fields = Fields(json.loads(files["config.json"])) if "config.json" in files else _same_forward_pass(model, state)
     unread = fields.get("is_encoder_decoder") and model.decoder is None
@@ -115,12 +120,55 @@ def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
         weights |= _steps(model, files)
     elif model.decoder is not None:
         model.decoder.tokenizer.backend.save(str(folder / "tokenizer.json"))
-    for name, text in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+    _write_files(folder, files)
     for place, part in weights.items():
         native.write_weights(part, folder / place / SINGLE, dtype)
     _check(model, folder, dtype)
+
+
+def _write_files(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _write_pages(model: JointEncoder, page: PageEncoder, folder: Path, dtype: torch.dtype) -> None:
+    """Write an encoder of texts and pages as ModernVBERT or ColModernVBERT.
+
+    The pooling of SigLIP's encoder of tiles, which nothing uses, was never loaded: config.json says so.
+    """
+    fields, text = Fields(json.loads(model.origin["config.json"])), model.text
+    family = PAGES[fields["model_type"]]
+    outer = "vlm." if family.inside else "model." if text.mlm_head is not None else ""
+    whole = fields[family.inside] if family.inside else fields
+    whole["vision_config"]["vision_use_head"] = False
+    fields |= {SAVED_BY: True, "dtype": str(dtype).removeprefix("torch.")}
+    _tokenizer(text, files := dict(model.origin), synthetic=False, folder=folder)
+    _write_files(folder, files | {"config.json": json.dumps(fields, indent=2)})
+    places = [_whole(outer + family.connector, page.connector.weight)]
+    if text.mlm_head is not None and family.text.head is not None:
+        places += _of_masked_words(text.mlm_head, family.text.head)
+    for dense in page.token_dense:
+        ends = dense.state_dict().items()
+        places += [_whole(f"{family.projection}.{name.rpartition('.')[2]}", one) for name, one in ends]
+    state = written(places, 1)
+    for tower, names, prefix in ((text, family.text, "text_model."), (page.vision, family.image, "vision_model.")):
+        of_tower = _of_encoder(tower, dict(tower.encoder.state_dict()), names, outer + prefix)
+        state |= written(of_tower, tower.config.n_heads)
+    native.write_weights(state, folder / SINGLE, dtype)
+    _check_pages(model, folder, dtype)
+
+
+def _check_pages(model: JointEncoder, folder: Path, dtype: torch.dtype) -> None:
+    """Open what was written, and compare it. Raises _NoLayoutError where anything differs."""
+    again: Any = load_folder(folder, torch.device("cpu"), torch.float32)
+    for name, one in (("texts", model.text), ("pages", model.image)):
+        if one.config != again.towers[one.takes].config:
+            raise _NoLayoutError(f"its encoder of {name} was changed")
+    found = native.state_of(again)
+    for name, value in native.state_of(model).items():
+        if not torch.allclose(found[name], value.detach().cpu().to(dtype).float(), rtol=1e-6, atol=1e-7):
+            raise _NoLayoutError(f"its family has another {name}")
 
 
 def _weights(model: Tower, state: State, family: Family, fields: Fields) -> State:

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from encoder import disk
 from encoder.checkpoints.weights import SINGLE, named_weights
 from encoder.encoders.audio import AudioEncoder
-from encoder.encoders.image import ImageEncoder
+from encoder.encoders.image import ImageEncoder, Preparation
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.page import PageEncoder
 from encoder.encoders.seq2seq import Decoder
@@ -96,6 +96,7 @@ class TextFields:
     fill_to: int | None = None
     label_prompt: LabelPrompt | None = None
     tags: TagTable | None = None
+    page_preparation: Preparation | None = None
 
     def __post_init__(self) -> None:
         parts_of(self.pooling)
@@ -176,7 +177,7 @@ def write_native(model: Savable, folder: Path, dtype: torch.dtype) -> None:
 def fields_of(model: Tower) -> dict[str, Any]:
     """All of a model but its weights and its tokenizer, as JSON."""
     if isinstance(model, PageEncoder):
-        raise EncoderError(f"{model.name} is not written in any layout here: copy the folder that it was loaded from.")
+        raise EncoderError(f"{model.name} has no layout of our own: save the whole model with layout='huggingface'.")
     fields: dict[str, Any] = {"encoder": dataclasses.asdict(model.config)}
     fields |= {name: _head_fields(getattr(model, name)) for name in heads_of(type(model))}
     if model.decoder is not None:

@@ -53,7 +53,7 @@ def check(about: Any, shapes: Shapes) -> None:
     values = {name.removeprefix("values/"): shape for name, shape in shapes.items() if name.startswith("values/")}
     _check_values(values, config, n_tokens, n_memory)
     if about.get("source") is not None:
-        _check_source(about["source"], n_tokens)
+        _check_source(about["source"], n_tokens, config)
         _check_places(about["source"].get("places"), n_tokens, config)
     _check_layout(about.get("layout"), n_tokens)
     if about.get("decoder") is not None:
@@ -142,7 +142,7 @@ def _fits(point: str, shape: tuple[int, ...], config: EncoderConfig, n_tokens: i
     return point in MORE_POINTS and n_tokens in shape
 
 
-def _check_source(fields: Any, n_tokens: int) -> None:
+def _check_source(fields: Any, n_tokens: int, config: EncoderConfig) -> None:
     source = source_of(fields)
     for name in ("ids", "tokens", "labels", "words", "segments", "special", "offsets"):
         if len(getattr(source, name)) != n_tokens:
@@ -155,6 +155,8 @@ def _check_source(fields: Any, n_tokens: int) -> None:
             raise _wrong("source.offsets", place)
     if not all(-1 <= word < n_tokens for word in source.words) or not {*source.segments} <= {0, 1}:
         raise _wrong("source.words", source.words)
+    if source.n_page_tokens != config.n_page_tokens or source.n_page_tokens > len(source):
+        raise _wrong("source.n_page_tokens", source.n_page_tokens)
     if not _is_whole(source.n_full) or source.n_full < 0:
         raise _wrong("source.n_full", source.n_full)
     if source.nodes is not None:

@@ -217,9 +217,9 @@ def width(config: EncoderConfig, point: str, layer: int | None, n_tokens: int, n
         "attention_norm.input": layer is not None and not config.has_attention_norm(layer),
         "final_norm.input": not config.final_norm,
         "embedding_norm.input": not config.embedding_norm,
-        "embedding.segments": not config.n_segments,
-        "embedding.places": config.places is None or config.beside is not None,
-        "embedding.position": config.position not in ("learned", "sinusoidal", "convolutional"),
+        "embedding.segments": not config.n_segments or config.reads_page,
+        "embedding.places": config.places is None or config.beside is not None or config.reads_page,
+        "embedding.position": config.position not in ("learned", "sinusoidal", "convolutional") or config.reads_page,
     }
     if missing.get(point):
         return None

@@ -112,28 +112,13 @@ class ImageEncoder(SignalEncoder):
         scaled by Pillow, as the checkpoint's own processor does, others by torch. Raises ImageError for what is not an
         image of this model.
         """
-        pixels = image_files.as_pixels(image, self.patches.channels, self.name)
-        pixels = middle(self._resized(pixels), self.side)
-        x = pixels if pixels.is_floating_point() else pixels.float() / 255.0
-        mean = torch.tensor(self.preparation.mean, device=x.device).view(-1, 1, 1)
-        std = torch.tensor(self.preparation.std, device=x.device).view(-1, 1, 1)
-        return (x - mean) / std
+        return prepared(image, self.preparation, self.patches, self.name)
 
     def shown(self, image: Any) -> Tensor:
         """What the model sees of an image, [C, S, S] from 0 to 1: scaled and cut, but not normalised."""
         mean = torch.tensor(self.preparation.mean).view(-1, 1, 1)
         std = torch.tensor(self.preparation.std).view(-1, 1, 1)
         return (self.prepare(image).cpu() * std + mean).clamp(0.0, 1.0)
-
-    def _resized(self, pixels: Tensor) -> Tensor:
-        """[C, H, W] -> [C, H', W'], scaled as the checkpoint says."""
-        if self.preparation.padded:
-            pixels = squared(pixels)
-        height, width = pixels.shape[1:]
-        wanted = scaled_size(height, width, self.preparation.resize or (self.side, self.side))
-        if self.preparation.smoothed:
-            return smoothed(pixels, *wanted)
-        return scaled_to(pixels, *wanted, self.preparation.interpolation)
 
     def trace(self, image: Any, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
         """Run one image of any size (`prepare`) and return its Trace. Its tokens are patches, its ids -1.
@@ -165,6 +150,22 @@ class ImageEncoder(SignalEncoder):
             )
         pixels = pixels.to(device=self.device, dtype=self.encoder.dtype)
         return self._traces(pixels, self.layout, edits, request)
+
+
+def prepared(image: Any, how: Preparation, patches: Patches, name: str) -> Tensor:
+    """`ImageEncoder.prepare`. name: of the model."""
+    pixels = image_files.as_pixels(image, patches.channels, name)
+    side = patches.image_size
+    if how.padded:
+        pixels = squared(pixels)
+    height, width = pixels.shape[1:]
+    wanted = scaled_size(height, width, how.resize or (side, side))
+    scaled = smoothed(pixels, *wanted) if how.smoothed else scaled_to(pixels, *wanted, how.interpolation)
+    pixels = middle(scaled, side)
+    x = pixels if pixels.is_floating_point() else pixels.float() / 255.0
+    mean = torch.tensor(how.mean, device=x.device).view(-1, 1, 1)
+    std = torch.tensor(how.std, device=x.device).view(-1, 1, 1)
+    return (x - mean) / std
 
 
 def scaled_size(height: int, width: int, resize: tuple[int, int] | int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -42,7 +42,8 @@ class JointEncoder(Shown):
     text, other: the towers, of texts and of images or sounds. The end of each, its `pool`, makes its vector: pooling
     and projection; the towers take the name of the whole. scale: factor of the cosine, 1 / temperature; bias: added to
     it (SigLIP);
-    compares: what makes probabilities of the logits; notes: sentences about how it was loaded.
+    compares: what makes probabilities of the logits; notes: sentences about how it was loaded; origin: as of
+    NamedEncoder.
     Raises EncoderError for vectors of different widths, and for numbers that are not finite.
     """
 
@@ -53,6 +54,7 @@ class JointEncoder(Shown):
     bias: float = 0.0
     compares: Compares = "softmax"
     notes: tuple[str, ...] = field(default=(), kw_only=True)
+    origin: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.text.width_of_vectors != self.other.width_of_vectors:

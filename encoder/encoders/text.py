@@ -7,21 +7,25 @@ import dataclasses
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from encoder.edits import Edit
+from encoder.encoders.image import Preparation, prepared
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, TextError, quoted
-from encoder.inputs.boxes import Box, Words, placed, words_of
+from encoder.inputs import image_files
+from encoder.inputs.boxes import Box, Words, placed, with_page, words_of
 from encoder.inputs.nodes import Node
 from encoder.inputs.text import Batch, TextWindow, Tokenized, texts_of
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.classifier import Classifier
 from encoder.model.config import EncoderConfig
 from encoder.model.device import explain_out_of_memory, pick_dtype
-from encoder.model.encoder import Encoder
+from encoder.model.encoder import Encoder, unfilled
 from encoder.model.entity_head import EntityHead
 from encoder.model.mlm import MaskedPrediction, MLMHead
 from encoder.model.overview import Receiver
@@ -85,6 +89,8 @@ class TextEncoder(NamedEncoder):
     token_dense: tuple[nn.Module, ...] = field(default=(), kw_only=True)
     #: The mean over layers that is pooled in the place of the output, where the checkpoint has one.
     mix: LayerMix | None = field(default=None, kw_only=True)
+    #: How the image of a page becomes pixels, where the model uses one next to words with boxes.
+    page_preparation: Preparation | None = field(default=None, kw_only=True)
     #: The encoders of texts with another role, such as "query" and "document", where they differ from this one.
     sides: Mapping[str, "TextEncoder"] = field(default_factory=dict, kw_only=True)
 
@@ -136,6 +142,24 @@ class TextEncoder(NamedEncoder):
         found = self.tokenizer.encode(text if words is None else words.text, pair, limit, nodes)
         return self._placed(_known(found, self.config, self.name), words)
 
+    def with_page(self, image: Any) -> "TextEncoder":
+        """The same encoder, whose texts are all on this page: the patches of its image follow their words.
+
+        image: a Pillow image, array or tensor of any size, or a file. Raises EncoderError for a model that reads no
+        image, and ImageError for what is none.
+        """
+        shape = self.config.page
+        if shape is None:
+            raise EncoderError(f"{self.name} reads no image of a page: leave it out, or open a LayoutLMv3.")
+        image = image_files.open_picture(image) if isinstance(image, str | bytes | Path) else image
+        pixels = prepared(image, self.page_preparation or Preparation(), shape, self.name)
+        with unfilled():
+            encoder = Encoder(self.config.replace(reads_page=True))
+        state = self.encoder.state_dict(keep_vars=True)
+        state["embedding.page.pixels"] = pixels.to(device=self.device, dtype=self.encoder.dtype).unsqueeze(0)
+        encoder.load_state_dict(state, assign=True)
+        return dataclasses.replace(self, encoder=encoder.train(self.encoder.training))
+
     def _words(self, text: str, pair: str | None, boxes: Sequence[Box] | None) -> Words | None:
         """The words of a text with their boxes; None without boxes. Raises TextError for boxes that do not fit."""
         if boxes is None:
@@ -153,8 +177,9 @@ class TextEncoder(NamedEncoder):
 
     def _placed(self, sentence: Tokenized, words: Words | None) -> Tokenized:
         """The tokens with the boxes of their words, where there are boxes."""
-        shape = self.config.boxes
-        return sentence if words is None or shape is None else placed(sentence, words, shape)
+        shape, page = self.config.boxes, self.config.page
+        found = sentence if words is None or shape is None else placed(sentence, words, shape)
+        return with_page(found, page) if page is not None and self.config.reads_page else found
 
     def windows(
         self,
@@ -192,6 +217,7 @@ class TextEncoder(NamedEncoder):
         *,
         boxes: Sequence[Box] | None = None,
         nodes: Sequence[Node] | None = None,
+        page: Any = None,
         target: str | Sequence[int] | None = None,
         begin: Sequence[str] = (),
         pad_to: int | None = None,
@@ -206,14 +232,16 @@ class TextEncoder(NamedEncoder):
         in its batch; `trace.mask` marks the padding, `trace.unpadded` leaves it out.
         boxes: of each word between blanks its left, upper, right and lower edge on the page, from 0 to 1000 (LayoutLM,
         LiLT); without them all are 0. nodes: of the text, or of `pair`, the number of words between blanks and the path
-        in a tree of HTML (MarkupLM); `inputs.html_nodes` finds them.
+        in a tree of HTML (MarkupLM); `inputs.html_nodes` finds them. page: the image of the page (LayoutLMv3), as of
+        `with_page`; the last tokens are its patches.
         `edits` change the forward pass (encoder.edits); `request` records more hook points (capture.ON_REQUEST).
         target, begin, decoder_edits: with a target, `trace.decoder` is the decoder's pass over it (`decode`).
         Raises TextError for a length that cannot be padded to, EncoderError for edits or a request that do not fit, and
         OutOfMemory.
         """
-        sentence = self.tokenize(text, pair, boxes=boxes, nodes=nodes)
-        found = self.trace_tokens(sentence, pad_to=pad_to, edits=edits, request=request)
+        here = self if page is None else self.with_page(page)
+        sentence = here.tokenize(text, pair, boxes=boxes, nodes=nodes)
+        found = here.trace_tokens(sentence, pad_to=pad_to, edits=edits, request=request)
         return (
             found if target is None else self.decode(found, target, begin=begin, edits=decoder_edits, request=request)
         )
@@ -224,7 +252,10 @@ class TextEncoder(NamedEncoder):
         """Run several texts as one padded batch: one Trace each, all of the same T; `trace.mask` marks the padding."""
         if isinstance(texts, str):
             raise TextError("trace_batch accepts a list of texts: call trace for a single text.")
-        return self._trace([self.tokenize(text) for text in texts], None, edits, request)
+        sentences = [self.tokenize(text) for text in texts]
+        if self.config.reads_page:  # whose tokens are at the end
+            return [self._trace([one], None, edits, request)[0] for one in sentences]
+        return self._trace(sentences, None, edits, request)
 
     def trace_tokens(
         self,
@@ -269,7 +300,8 @@ class TextEncoder(NamedEncoder):
     @property
     def can_pad(self) -> bool:
         """Whether both tokenizer and encoder have a padding token."""
-        return self.tokenizer.pad_id is not None and self.tokenizer.pad_id < self.config.vocab_size
+        known = self.tokenizer.pad_id is not None and self.tokenizer.pad_id < self.config.vocab_size
+        return known and not self.config.reads_page
 
     def _check_padding(self, pad_to: int) -> None:
         """Raise TextError where no text can be padded to this length."""
@@ -279,6 +311,8 @@ class TextEncoder(NamedEncoder):
             raise TextError(
                 f"{self.name} accepts at most {self.config.max_tokens:,} tokens, not pad_to={pad_to}: choose fewer."
             )
+        if self.config.reads_page:
+            raise TextError("A text with the image of its page has no padding: leave pad_to out, or the image.")
         if not self.can_pad:
             raise TextError(f"The vocabulary of {self.name} has no padding token: leave pad_to out.")
 
@@ -394,6 +428,7 @@ class TextEncoder(NamedEncoder):
         n_left_out = 0 if self.pools_prompt or not before else self._prompt_tokens(before)
         if batch_size < 1:
             raise TextError(f"batch_size={batch_size} is too small: choose 1 text or more.")
+        batch_size = 1 if self.config.reads_page else batch_size  # the tokens of a page are at the end
         order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
         for start in range(0, len(texts), batch_size):
             places = order[start : start + batch_size]

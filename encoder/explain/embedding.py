@@ -24,7 +24,7 @@ class EmbeddingStep:
 
     place: Place
     id: int
-    #: [E]: its row of the table.
+    #: [E]: its row of the table; on a page with its image the vector of the word, or of the patch, after its norm.
     token: Floats
     #: [E]; None where the model adds none.
     segment: Floats | None

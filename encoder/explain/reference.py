@@ -142,6 +142,9 @@ class Recomputation:
         self.precision = str(trace.encoder.dtype)
         self.ids = np.asarray(trace.ids)
         self.n_tokens = len(self.ids)
+        self.n_words = self.n_tokens - self.config.n_page_tokens
+        #: [T]: the positions; those of a page's image begin again at 0.
+        self.order = np.concatenate((np.arange(self.n_words), np.arange(self.n_tokens - self.n_words)))
         self.mask: Bools = np.asarray(trace.mask.tolist())
         segments = trace.source.segments if trace.source is not None and trace.config.n_segments > 1 else ()
         self.segments = np.asarray([*segments] + [0] * (self.n_tokens - len(segments)))
@@ -196,7 +199,7 @@ class Recomputation:
     def token_rows(self) -> Floats:
         """[T, E]: rows of the token table, times the model's factor; in ESM-2 without masked tokens."""
         scale = np.asarray(self.config.embedding_scale, dtype=self.dtype)
-        rows: Floats = self.weight("embedding.tokens.weight", list(self.ids)) * scale
+        rows: Floats = self.weight("embedding.tokens.weight", list(self.ids[: self.n_words])) * scale
         if self.config.mask_id is None:
             return rows
         hidden = self.ids == self.config.mask_id
@@ -206,7 +209,7 @@ class Recomputation:
     def segment_rows(self) -> Floats | None:
         """[T, E], or None where the model has no segments."""
         name = "embedding.segments.weight"
-        return self.weight(name, list(self.segments)) if name in self._parameters else None
+        return self.weight(name, list(self.segments[: self.n_words])) if name in self._parameters else None
 
     def position_rows(self) -> Floats | None:
         """[T, E], or None where the model adds no position vectors."""
@@ -223,9 +226,9 @@ class Recomputation:
     def position_indices(self) -> NDArray[np.integer]:
         """[T]: the row of each token in a table of positions."""
         config = self.config
-        rows = np.arange(self.n_tokens) + config.position_offset
+        rows = np.arange(self.n_words) + config.position_offset
         if config.pad_position is not None:  # padding, added or typed, gets no position of its own
-            real = self.mask & (self.ids != config.pad_id)
+            real = (self.mask & (self.ids != config.pad_id))[: self.n_words]
             rows = np.where(real, np.cumsum(real) - 1 + config.position_offset, config.pad_position)
         return rows
 
@@ -253,7 +256,7 @@ class Recomputation:
     def box_vectors(self, at: str, joined: bool) -> Floats:
         """[T, E]: the vectors of the boxes from the tables at that place, joined or added."""
         boxes = np.zeros((self.n_tokens, 4), dtype=np.int64) if self.places is None else self.places
-        left, upper, right, lower = boxes.T
+        left, upper, right, lower = boxes[: self.n_words].T
         rows = {"x": (left, right), "y": (upper, lower), "height": (lower - upper,), "width": (right - left,)}
         x, y, height, width = (
             [self.weight(f"{at}.{name}.weight", list(row)) for row in some] for name, some in rows.items()
@@ -264,7 +267,24 @@ class Recomputation:
 
     @_once
     def embedding_sum(self) -> Floats:
-        """[T, E]: token + segment + position + box."""
+        """[T, E]: token + segment + position + box. With a page: these after their norm, then the page's vectors."""
+        if self.config.reads_page:
+            return np.concatenate((self.norm(self._sum_of_words(), "embedding.norm"), self._page_vectors()))
+        return self._sum_of_words()
+
+    def _page_vectors(self) -> Floats:
+        """[P + 1, E]: [CLS] and the linear map of each patch, with their positions, after a norm of their own."""
+        pixels, weight = (self.weight(f"embedding.page.{name}") for name in ("pixels", "projection.weight"))
+        size = weight.shape[-1]
+        count = pixels.shape[-1] // size
+        pixels = pixels[0, :, : count * size, : count * size].reshape(-1, count, size, count, size)
+        patches = np.einsum("cryxz,ecyz->rxe", pixels, weight)
+        mapped = patches.reshape(count * count, -1) + self.weight("embedding.page.projection.bias")
+        x = np.concatenate((self.weight("embedding.page.cls")[0], mapped)) + self.weight("embedding.page.positions")[0]
+        gain, shift = (self.weight(f"embedding.page.norm.{name}") for name in ("weight", "bias"))
+        return arithmetic.layer_norm(x, gain, shift, 1e-6)
+
+    def _sum_of_words(self) -> Floats:
         total = self.token_rows()
         for part in (self.segment_rows(), self.position_rows(), self.place_rows()):
             total = total if part is None else total + part
@@ -275,7 +295,7 @@ class Recomputation:
         """[T, D]: what enters layer 0."""
         x = self.embedding_sum()
         if self.config.embedding_norm:
-            x = self.norm(x, "embedding.norm")
+            x = self.norm(x, "embedding.page.last" if self.config.reads_page else "embedding.norm")
         narrow = self.config.embedding_width != self.config.d_model
         return self.apply(x, "embedding.projection") if narrow else x
 
@@ -420,7 +440,7 @@ class Recomputation:
         if config.relative_buckets:
             name = f"{self._layer(layer)}.attention." if config.relative_per_layer else ""
             table = self.weight(f"{name}relative_bias.weight")
-            bias = arithmetic.relative_bias(table, config.relative_max_distance, rows, keys)[head]
+            bias = arithmetic.relative_bias(table, config.relative_max_distance, self.order[rows], self.order)[head]
         elif config.position == "alibi":
             bias = arithmetic.alibi(config.n_heads, rows, keys)[head]
         of_page = self._bias_on_page(rows)

@@ -33,7 +33,7 @@ FOOTER = "Layers and heads count from 0; rows attend to columns. Every number wa
 def page(model: NamedEncoder, spec: ModelSpec, view: HeadView) -> str:
     """The report of a view, which opens without a network. spec: how Python opens the model."""
     trace, code, named = view.trace, "", ""
-    if trace.source is not None:
+    if trace.source is not None and not trace.source.n_page_tokens:  # nobody knows the file of the image
         layer, head = view.heads[0]
         run = run_of(trace, spec).but(layer=layer, head=head)
         code, named = python_lines(run, view.code()), address_of(run)
@@ -89,9 +89,9 @@ def facts(model: NamedEncoder, trace: Trace, **more: object) -> dict[str, str]:
     if not_known := assumed(config.places, source):
         said["Places"] = not_known
     elif trace.places is not None:
-        said["Places"] = (
-            "a path for each node" if config.boxes is None else "a box for each word, without the page’s image"
-        )
+        said["Places"] = "a path for each node" if config.boxes is None else "a box for each word"
+    if config.page is not None:
+        said["Image of the page"] = "read" if config.reads_page else "not read"
     if trace.edits:
         said["Edits"] = edits_code(trace.edits)
     if model.remarks:

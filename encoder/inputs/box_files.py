@@ -15,7 +15,7 @@ from typing import Any
 
 from encoder.errors import TextError, quoted
 from encoder.inputs import media_file
-from encoder.inputs.boxes import Box, Words, read_lines
+from encoder.inputs.boxes import Box, Words, of_parts, read_lines
 from encoder.inputs.read import csv_rows
 from encoder.model.boxes import LARGEST_PLACE
 
@@ -54,21 +54,21 @@ def open_words(file: bytes | str | Path, name: str = "This file") -> Words:
     text = content.decode("utf-8-sig", "replace")
     suffix = Path(name).suffix.lower()
     if suffix == ".txt":
-        return _bounded(read_lines(text, LARGEST_PLACE), name)
+        return bounded(read_lines(text, LARGEST_PLACE), name)
     if suffix not in READERS:
         raise TextError(f"{name} is not a file of words with boxes ({', '.join(ENDINGS)}): {HELP}.")
-    words: list[str] = []
-    boxes: list[Box] = []
+    parts: list[tuple[str, Box]] = []
+    n_words = 0
     for found in READERS[suffix](text, name):
-        parts = found.text.split()
-        words += parts
-        boxes += [_scaled(found, name)] * len(parts)
-        if len(words) > MOST_WORDS:
+        parts.append((found.text, _scaled(found, name)))
+        n_words += len(found.text.split())
+        if n_words > MOST_WORDS:
             break
-    return _bounded(Words(tuple(words), tuple(boxes)), name)
+    return bounded(of_parts(parts), name)
 
 
-def _bounded(words: Words, name: str) -> Words:
+def bounded(words: Words, name: str) -> Words:
+    """The words themselves. Raises TextError for none, and for too many."""
     if not words.words:
         raise TextError(f"{name} has no words with boxes: {HELP}.")
     if len(words.words) > MOST_WORDS:

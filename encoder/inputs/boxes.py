@@ -10,12 +10,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from encoder.errors import TextError, quoted
 from encoder.inputs import nodes
 from encoder.inputs.text import Tokenized, readable
-from encoder.model.boxes import Boxes
+from encoder.model.boxes import LARGEST_PLACE, Boxes
+from encoder.model.config import Patches
 from encoder.model.paths import Paths
 
 Box = tuple[int, int, int, int]
@@ -55,6 +58,18 @@ def words_of(text: str, boxes: Iterable[Any], largest: int) -> Words:
     return Words(words, found)
 
 
+def of_parts(parts: Iterable[tuple[str, Box]]) -> Words:
+    """Texts with a box each -> their words; the words of one text have the same box."""
+    pairs = [(word, box) for text, box in parts for word in readable(text).split()]
+    return Words(tuple(word for word, _ in pairs), tuple(box for _, box in pairs))
+
+
+def parts_of(words: Words) -> list[tuple[str, Box]]:
+    """The other way round: words next to each other with the same box are one text."""
+    groups = groupby(zip(words.words, words.boxes, strict=True), key=itemgetter(1))
+    return [(" ".join(word for word, _ in group), box) for box, group in groups]
+
+
 def checked(given: Any, largest: int) -> Box:
     """The box itself. Raises TextError for what is none, or reaches beyond the largest coordinate."""
     try:
@@ -79,8 +94,30 @@ def placed(sentence: Tokenized, words: Words, shape: Boxes) -> Tokenized:
     return replace(sentence, places=tuple(places))
 
 
+def with_page(sentence: Tokenized, patches: Patches) -> Tokenized:
+    """The tokens of a text, then those of the image of its page: [PAGE], which has the whole page, and the patches."""
+    side, n = patches.side, patches.n_tokens
+    edges = [LARGEST_PLACE * at // side for at in range(side + 1)]
+    boxes = [(1, 1, LARGEST_PLACE - 1, LARGEST_PLACE - 1)]
+    boxes += [(edges[c], edges[r], edges[c + 1], edges[r + 1]) for r in range(side) for c in range(side)]
+    names = ("[PAGE]", *(f"r{row} c{column}" for row in range(side) for column in range(side)))
+    return replace(
+        sentence,
+        ids=sentence.ids + (-1,) * n,
+        tokens=sentence.tokens + names,
+        labels=sentence.labels + names,
+        words=sentence.words + (-1,) * n,
+        segments=sentence.segments + (0,) * n,
+        special=sentence.special + (True,) * n,
+        offsets=sentence.offsets + ((0, 0),) * n,
+        n_full=sentence.n_full + n,
+        places=(sentence.places or (NOWHERE,) * len(sentence)) + tuple(boxes),
+        n_page_tokens=n,
+    )
+
+
 def words_of_tokens(sentence: Tokenized) -> list[int | None]:
-    """[T]: the word between blanks that each token is a part of; None for special tokens."""
+    """[T]: the word between blanks that each token is a part of; None for special tokens and the image of a page."""
     ends, end = [], -1
     for word in sentence.text.split(" "):
         end += 1 + len(word)
@@ -96,6 +133,8 @@ def boxes_of(sentence: Tokenized) -> tuple[Box, ...] | None:
     """
     if sentence.places is None or sentence.nodes is not None:
         return None
+    if sentence.n_page_tokens and not any(map(any, sentence.places[: -sentence.n_page_tokens])):
+        return None  # the image of a page only
     found = [NOWHERE] * len(sentence.text.split(" "))
     for word, place in zip(words_of_tokens(sentence), sentence.places, strict=True):
         if word is not None:
@@ -108,7 +147,7 @@ def assumed(shape: Boxes | Paths | None, sentence: Tokenized | None) -> str:
     """What a model of pages assumes of a text without boxes or nodes, in a sentence; "" where it assumes nothing."""
     if not isinstance(shape, Boxes):
         return nodes.assumed(sentence)
-    if sentence is None or sentence.places is not None:
+    if sentence is None or (sentence.places is not None and boxes_of(sentence) is not None):
         return ""
     return "No word has a box, so the model takes all boxes as 0, 0, 0, 0, the upper left corner of the page."
 

@@ -1,4 +1,4 @@
-"""The bundled page for encoders of pages: a title, two paragraphs, a table and a chart, drawn by Pillow.
+"""Bundled pages as images: one with a title, two paragraphs, a table and a chart, drawn by Pillow, and the invoice.
 
 The lengths of rivers are those of the table: a query about one of them has a place on the page.
 """
@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING
+
+from encoder.inputs import box_files
+from encoder.model.boxes import LARGEST_PLACE
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -37,6 +40,21 @@ def page() -> Image:
     _table(draw, 310)
     _chart(draw, 620, 360)
     _lines(draw, AFTER, 1_060)
+    return image
+
+
+@cache
+def invoice() -> Image:
+    """The bundled page of words with boxes as an image, RGB: each word is as wide and as high as its box."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    image = Image.new("RGB", (WIDTH, HEIGHT), "white")
+    draw, words = ImageDraw.Draw(image), box_files.example()
+    for word, box in zip(words.words, words.boxes, strict=True):
+        left, upper, right, lower = (at * side // LARGEST_PLACE for at, side in zip(box, 2 * image.size, strict=True))
+        height = 1.2 * (lower - upper)
+        height *= min(1.0, (right - left) / max(1.0, draw.textlength(word, ImageFont.load_default(height))))
+        draw.text((left, (upper + lower) / 2), word, fill=INK, anchor="lm", font=ImageFont.load_default(height))
     return image
 
 

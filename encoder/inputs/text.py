@@ -42,6 +42,8 @@ class Tokenized:
     places: tuple[tuple[int, ...], ...] | None = None
     #: The nodes of the text, or of the second one, in a tree of HTML (`inputs.nodes`); None: nothing is known of one.
     nodes: tuple[tuple[int, str], ...] | None = None
+    #: How many of the last tokens are of the image of the page: its [CLS], then its patches row by row; 0: no image.
+    n_page_tokens: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -17,6 +17,7 @@ from torch import Tensor
 from encoder.errors import EncoderError
 from encoder.inputs.boxes import words_of_tokens
 from encoder.inputs.nodes import nodes_of_tokens, texts_of
+from encoder.trace.tokens import page_patches
 from encoder.trace.trace import Trace
 
 #: Where a key is, seen from its query. "left", "right": on the same line, where the boxes share half of the smaller
@@ -25,6 +26,8 @@ DIRECTIONS = ("left", "right", "above", "below", "here", "special")
 #: Where a node is in the tree, seen from its query. "inside", "around": its tags begin with those of the query, or the
 #: other way round; "next": both are in the same tag; "apart": any other; "here": the same node; "special": nowhere.
 RELATIONS = ("inside", "around", "next", "apart", "here", "special")
+#: The direction of all patches of the image of a page.
+IMAGE = "image"
 #: The outline of a tree in thousandths of a page: a step to the right, the height of a line, of its text, and the width
 #: of a letter.
 INDENT, LINE, TALL, LETTER = 28, 40, 24, 9
@@ -34,7 +37,7 @@ SHOWN = 20
 
 @dataclass(frozen=True, eq=False)
 class PageWords:
-    """The words, or the nodes, of a trace that have tokens, W of them."""
+    """The words, or the nodes, of a trace that have tokens, and patches of the image of its page: W of them."""
 
     #: As they are in the text; of a node its tag, then the first letters.
     words: tuple[str, ...]
@@ -46,6 +49,8 @@ class PageWords:
     of_token: np.ndarray
     #: The paths of nodes; none of words.
     paths: tuple[str, ...] = ()
+    #: How many of the last words are patches of the image of the page.
+    n_patches: int = 0
 
     def unit(self, token: int) -> tuple[int, ...]:
         """The tokens of a token's word; a special token by itself."""
@@ -53,8 +58,9 @@ class PageWords:
         return self.tokens[word] if word >= 0 else (token,)
 
     def parts(self, token: int | None = None) -> np.ndarray:
-        """[T]: each token's part in the mean over a token's word, or over all words, each of which counts once."""
-        units = self.tokens if token is None else (self.unit(token),)
+        """[T]: each token's part in the mean over a token's word, or over all words, each of which counts once and
+        patches not at all."""
+        units = self.tokens[: len(self.tokens) - self.n_patches] if token is None else (self.unit(token),)
         parts = np.zeros(len(self.of_token), dtype=np.float32)
         for unit in units:
             parts[list(unit)] = 1 / (len(unit) * len(units))
@@ -90,20 +96,23 @@ def page_words(trace: Trace) -> PageWords:
     for token, unit in enumerate(units[: trace.n_real]):
         if unit is not None:
             tokens.setdefault(unit, []).append(token)
+    patches = page_patches(trace)
+    n_words = len(tokens)
+    tokens |= {-1 - token: [token] for token in patches}
     of_token = np.full(trace.n_tokens, -1)
     for place, some in enumerate(tokens.values()):
         of_token[some] = place
     paths: tuple[str, ...] = ()
     if source.nodes is None:
         texts = source.text.split(" ")
-        words = tuple(texts[word] for word in tokens)
+        words = (*(texts[word] for word in list(tokens)[:n_words]), *(source.labels[token] for token in patches))
         boxes = np.array([source.places[some[0]] for some in tokens.values()]).reshape(-1, 4)
     else:
         nodes = texts_of(source.text if source.pair is None else source.pair, source.nodes)
         paths = tuple(nodes.paths[node] for node in tokens)
         words = tuple(_shown(nodes.texts[node], nodes.paths[node]) for node in tokens)
         boxes = outline(words, paths)
-    return PageWords(words, boxes, tuple(map(tuple, tokens.values())), of_token, paths)
+    return PageWords(words, boxes, tuple(map(tuple, tokens.values())), of_token, paths, len(patches))
 
 
 def _shown(text: str, path: str) -> str:
@@ -157,7 +166,7 @@ def seen_from(boxes: np.ndarray) -> np.ndarray:
 class Directions:
     """How much each head attends in each direction; the shares of a head add up to 1."""
 
-    #: DIRECTIONS; of nodes RELATIONS.
+    #: DIRECTIONS; of nodes RELATIONS; with the image of a page IMAGE, too.
     names: tuple[str, ...]
     #: [L, H, R]: the mean over words, of each the mean over its tokens.
     heads: np.ndarray
@@ -174,9 +183,11 @@ def directions(trace: Trace) -> Directions:
     """The directions of every head. Raises EncoderError for a trace without boxes and nodes."""
     found = page_words(trace)
     n_real, of_token = trace.n_real, found.of_token[: trace.n_real]
-    names, by_word = (RELATIONS, related(found.paths)) if found.paths else (DIRECTIONS, seen_from(found.boxes))
+    by_word = related(found.paths) if found.paths else seen_from(found.boxes)
+    names = (*(RELATIONS if found.paths else DIRECTIONS), *((IMAGE,) if found.n_patches else ()))
     seen = np.full((n_real, n_real), names.index("special"))
-    words = np.flatnonzero(of_token >= 0)
+    seen[:, list(page_patches(trace))] = names.index(names[-1])
+    words = np.flatnonzero((of_token >= 0) & (of_token < len(found.tokens) - found.n_patches))
     seen[np.ix_(words, words)] = by_word[of_token[words]][:, of_token[words]]
     which = torch.nn.functional.one_hot(torch.from_numpy(seen[words]), len(names)).float()  # [W', T, R]
     which = (which * torch.from_numpy(found.parts()[words])[:, None, None]).to(trace.mask.device)

@@ -246,7 +246,7 @@ def _reversed(trace: Trace) -> list[int]:
     """[T]: for each position its token when every sentence is reversed."""
     order = list(range(trace.n_tokens))
     sentence, content = tokens.sentences(trace), tokens.is_content(trace)
-    for number in set(sentence):
+    for number in {one for one in sentence if one >= 0}:
         places = [place for place in range(trace.n_tokens) if content[place] and sentence[place] == number]
         for place, token in zip(places, reversed(places), strict=True):
             order[place] = token

@@ -429,6 +429,13 @@ def contexts(
     )
 
 
+def token_positions(config: EncoderConfig, n_tokens: int, device: torch.device) -> Tensor:
+    """[T]: 0, 1, 2, ...; those of a page's image begin again at 0."""
+    found = torch.arange(n_tokens, device=device)
+    n_words = n_tokens - config.n_page_tokens
+    return torch.where(found < n_words, found, found - n_words) if config.n_page_tokens else found
+
+
 def rotation(config: EncoderConfig, layer: int, positions: Tensor) -> Rotation:
     """cos, sin [T, R] of the angles by which a layer rotates q and k at these positions."""
     base, scaling = config.rotary_of_layer(layer)

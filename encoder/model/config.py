@@ -295,6 +295,10 @@ class EncoderConfig:
 
     #: Words at places of a page (LayoutLM) or of its tree (MarkupLM); None: the order of the tokens is all.
     places: Boxes | Paths | None = None
+    #: The image of the page that words with boxes are on, whose patches may follow them (LayoutLMv3); None: no image.
+    page: Patches | None = None
+    #: Whether an image is there, and its patches are the last tokens of every text.
+    reads_page: bool = False
 
     def __post_init__(self) -> None:
         fill = object.__setattr__  # how a frozen dataclass sets its own fields
@@ -580,6 +584,11 @@ class EncoderConfig:
         """The layer to which the letters of the middle one are added; None: there are none."""
         middle = self.n_layers // 2
         return middle if middle and self.conformer is not None and self.conformer.letters else None
+
+    @property
+    def n_page_tokens(self) -> int:
+        """The last tokens of every text, which are of the image of a page; 0 without an image."""
+        return self.page.n_tokens if self.page is not None and self.reads_page else 0
 
     @property
     def boxes(self) -> Boxes | None:

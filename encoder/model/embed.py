@@ -311,6 +311,29 @@ class BesideEmbedding(nn.Module):
         return out
 
 
+class PageVectors(nn.Module):
+    """The image of a page -> vectors of [CLS] and of its patches, [1, P + 1, E] (LayoutLMv3, Huang et al. 2022).
+
+    `last` is a norm of these and of the words' vectors.
+    """
+
+    def __init__(self, shape: Patches, config: EncoderConfig) -> None:
+        super().__init__()
+        width, size = config.embedding_width, shape.patch_size
+        self.projection = nn.Conv2d(shape.channels, width, kernel_size=size, stride=size)
+        self.cls = nn.Parameter(torch.zeros(1, 1, width))
+        self.positions = nn.Parameter(torch.zeros(1, shape.n_positions, width))
+        self.norm = nn.LayerNorm(width, eps=1e-6)
+        self.last = LayerNorm(width, config, "embedding_norm")
+        side = shape.image_size
+        self.pixels = nn.Buffer(torch.zeros(1, shape.channels, side, side)) if config.reads_page else None
+
+    def forward(self) -> Tensor:
+        patches = self.projection(self.pixels).flatten(2).transpose(1, 2)
+        found: Tensor = self.norm(torch.cat((self.cls, patches), dim=1) + self.positions)
+        return found
+
+
 class Embedding(nn.Module):
     """tokens (+ segments) (+ positions) (+ boxes) -> norm -> projection to D where E is not D."""
 
@@ -325,6 +348,8 @@ class Embedding(nn.Module):
         self.places = place_vectors(config.places, width) if config.places and not apart else None
         self.nowhere = config.places.nowhere if config.places else ()
         self.beside = BesideEmbedding(config.boxes, config, apart) if config.boxes and apart else None
+        self.page = PageVectors(config.page, config) if config.page is not None else None
+        self.n_page_tokens = config.n_page_tokens
         self.norm = LayerNorm(width, config, "embedding_norm") if config.embedding_norm else None
         self.projection = nn.Linear(width, config.d_model) if width != config.d_model else None
         self.dropout = nn.Dropout(config.dropout)
@@ -347,6 +372,23 @@ class Embedding(nn.Module):
         places [B, T, P]: of the tokens on their page; None: all are nowhere. With a stream of boxes, its vectors
         follow those of the text: [B, T, D + D'].
         """
+        # One vector for all tokens is looked up once.
+        if places is None:
+            places = torch.tensor(self.nowhere, dtype=torch.long, device=inputs.device).view(1, 1, -1)
+        if self.n_page_tokens:
+            x = self.with_page(inputs, mask, segments, places)
+        else:
+            x = self.summed(inputs, mask, segments, first, places)
+        x = self.dropout(x)
+        if self.projection is not None:
+            x = self.projection(x)  # [B, T, D]
+        out: Tensor = self.hook_out(x)
+        return out if self.beside is None else torch.cat((out, self.beside(places, inputs, mask)), dim=-1)
+
+    def summed(
+        self, inputs: Tensor, mask: Tensor | None, segments: Tensor | None, first: int, places: Tensor
+    ) -> Tensor:
+        """The sum of a token's vectors after its norm, [B, T, E]."""
         steps = x = self.scaled(self.tokens(inputs), inputs, mask)
         if self.merged > 1:
             x = nn.functional.avg_pool1d(steps.transpose(1, 2), self.merged).transpose(1, 2)
@@ -363,18 +405,28 @@ class Embedding(nn.Module):
             position = self.positions(inputs, mask, x.shape[1], first)
         if position is not None:
             x = x + self.hook_position(position.to(x.dtype))
-        # One vector for all tokens is looked up once.
-        if places is None:
-            places = torch.tensor(self.nowhere, dtype=torch.long, device=x.device).view(1, 1, -1)
         if self.places is not None:
             x = x + self.hook_places(self.places(places).expand_as(x))
-        if self.norm is not None:
-            x = self.norm(x)
-        x = self.dropout(x)
-        if self.projection is not None:
-            x = self.projection(x)  # [B, T, D]
-        out: Tensor = self.hook_out(x)
-        return out if self.beside is None else torch.cat((out, self.beside(places, inputs, mask)), dim=-1)
+        return x if self.norm is None else self.norm(x)
+
+    def with_page(self, ids: Tensor, mask: Tensor | None, segments: Tensor | None, places: Tensor) -> Tensor:
+        """Vectors of words, as without a page, and of the page, after their common norm. ids [B, T]; [B, T, E].
+
+        These vectors are recorded as those of the tokens.
+        """
+        assert self.page is not None
+        n_words = ids.shape[1] - self.n_page_tokens
+        mask, segments = (None if one is None else one[:, :n_words] for one in (mask, segments))
+        with visiting(None):
+            words = self.summed(ids[:, :n_words], mask, segments, 0, places[:, :n_words])
+        x = torch.cat((words, self.page().expand(len(ids), -1, -1)), dim=1)
+        found: Tensor = self.page.last(self.hook_tokens(x))
+        return found
+
+    @property
+    def last_norm(self) -> LayerNorm | None:
+        """The norm before the first layer: of the sum of a token's vectors, or of words and of a page."""
+        return self.page.last if self.page is not None and self.n_page_tokens else self.norm
 
     def scaled(self, x: Tensor, inputs: Tensor, mask: Tensor | None) -> Tensor:
         """Tokens' vectors [B, T, E] with the factors of the config; ids [B, T]; mask [B, T] or None."""

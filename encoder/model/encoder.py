@@ -136,7 +136,7 @@ class Encoder(nn.Module):
     ) -> tuple[AttentionContext, ...]:
         """Scale, mask, bias and rotation of each layer for x [B, T, ...]; mask [B, T], True: a real token, or None."""
         n_tokens = x.shape[1] + (0 if cache is None else cache.n_tokens)
-        encoded = self.hook_positions(torch.arange(n_tokens, device=x.device))
+        encoded = self.hook_positions(attend.token_positions(self.config, n_tokens, x.device))
         if memory is not None:
             memory = Memory(self.hook_memory(memory.vectors), memory.mask)
         learned = self.learned_scores(encoded)

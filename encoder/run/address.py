@@ -60,6 +60,7 @@ NAMES = frozenset(
         "pair",
         "boxes",
         "nodes",
+        "page_image",
         "image",
         "sound",
         "long",
@@ -132,6 +133,7 @@ def read_input(values: Mapping[str, str]) -> Text | Media:
         padding=_flag(values, "padding"),
         boxes=texts_of_boxes.read_short(values["boxes"]) if values.get("boxes") else None,
         nodes=texts_of_nodes.read_short(values["nodes"]) if values.get("nodes") else None,
+        page=values.get("page_image") or None,
     )
 
 
@@ -200,7 +202,7 @@ def _input_values(run: Run) -> dict[str, str]:
     windows = {} if own.window is None else {"long": "windows", "window": own.window, "stride": own.stride}
     boxes = None if own.boxes is None else texts_of_boxes.write_short(own.boxes)
     nodes = None if own.nodes is None else texts_of_nodes.write_short(own.nodes)
-    values = {"text": own.text, "pair": own.pair, "boxes": boxes, "nodes": nodes, **windows}
+    values = {"text": own.text, "pair": own.pair, "boxes": boxes, "nodes": nodes, "page_image": own.page, **windows}
     values |= {"pad": own.pad_to, "padding": own.padding or None}
     return {name: str(_plain(value)) for name, value in values.items() if value is not None}
 

@@ -10,7 +10,7 @@ from encoder.errors import EncoderError
 from encoder.inputs.boxes import boxes_of
 from encoder.inputs.nodes import given_nodes
 from encoder.model.config import EncoderConfig
-from encoder.run.values import DECODER, Media, ModelSpec, Run, Text
+from encoder.run.values import DECODER, INVOICE, Media, ModelSpec, Run, Text
 from encoder.trace.trace import Trace
 
 
@@ -77,8 +77,13 @@ def python_lines(
     if not is_traced:
         return _joined("import encoder", model_lines(run.model), result)
     imports, _ = expression or ("", "")
+    opened = model_lines(run.model)
+    if isinstance(run.input, Text) and run.input.page is not None:
+        imports = "from encoder.inputs import example_page" if run.input.page == INVOICE else ""
+        opened += f"\nmodel = model.with_page({_page(run.input.page)})"
+        run = run.but(page=None)
     made = f"trace = {trace_call(run, 'model', expression, edits='edits' if edits else '')}"
-    return _joined("import encoder", imports, model_lines(run.model), edits, made, result)
+    return _joined("import encoder", imports, opened, edits, made, result)
 
 
 def _joined(*parts: str) -> str:
@@ -103,13 +108,19 @@ def trace_call(run: Run, model: str, expression: tuple[str, str] | None = None, 
         return f"{model}.trace({typed}, target={forced}{options}).decoder"
     boxes = "" if own.boxes is None else f", boxes={list(own.boxes)}"
     boxes += "" if own.nodes is None else f", nodes={list(own.nodes)}"
+    on_page = f"{model}.with_page({_page(own.page)})" if own.page is not None else model
     options = ("" if own.pad_to is None else f", pad_to={own.pad_to}") + options
     hidden = ".unpadded" if own.pad_to is not None and not own.padding else ""
     if own.window is None:
-        return f"{model}.trace({typed}{boxes}{options}){hidden}"
+        return f"{on_page}.trace({typed}{boxes}{options}){hidden}"
     stride = "" if own.stride is None else f", stride={own.stride}"
-    window = f"{model}.windows({typed}{boxes}{stride})[{own.window}].sentence"
-    return f"{model}.trace_tokens({window}{options}){hidden}"
+    window = f"{on_page}.windows({typed}{boxes}{stride})[{own.window}].sentence"
+    return f"{on_page}.trace_tokens({window}{options}){hidden}"
+
+
+def _page(name: str) -> str:
+    """The Python expression of the image of a page."""
+    return "example_page.invoice()" if name == INVOICE else _quoted(name)
 
 
 def edits_code(edits: Sequence[Edit]) -> str:

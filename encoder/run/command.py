@@ -64,5 +64,6 @@ def of_texts(verb: str, model: ModelSpec, texts: Sequence[str], **options: Any) 
 def _has_options(run: Run, own: Text) -> bool:
     """Whether the options of a command can name a run; its place aside, which only `trace` has options for."""
     model = ModelSpec(run.model.source, norm=run.model.norm, device=run.model.device)
-    is_whole = own.window is None and own.boxes is None and own.nodes is None and not run.edits and run.target is None
+    is_whole = own.window is None and run.target is None and not run.edits
+    is_whole = is_whole and own.boxes is None and own.nodes is None and own.page is None
     return is_whole and run.model == model and not model.source.startswith(TRAINED)

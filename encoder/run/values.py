@@ -23,6 +23,7 @@ from encoder.encoders.named import NamedEncoder
 from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder, build, of_text
 from encoder.errors import EncoderError, quoted
+from encoder.inputs import example_page
 from encoder.inputs.boxes import Box
 from encoder.inputs.layout import InputKind
 from encoder.inputs.nodes import Node
@@ -40,6 +41,9 @@ UNTRAINED = "scratch"
 TRAINED = "trained:"
 #: ModelSpec.tower of a model's decoder.
 DECODER = "decoder"
+
+#: Text.page of the bundled invoice.
+INVOICE = "invoice"
 
 #: What finds an input that is not text: its name -> what `model.trace` accepts.
 Find = Callable[[str], Any]
@@ -137,6 +141,9 @@ class Text:
     boxes: tuple[Box, ...] | None = None
     #: The nodes of the text, or of the second one, in a tree of HTML; None: nothing is known of one.
     nodes: tuple[Node, ...] | None = None
+    #: The image of the page that is used next to the words: a file; INVOICE; in the app also the digest of an
+    #: upload. None: no image.
+    page: str | None = None
 
     @property
     def name(self) -> str:
@@ -257,8 +264,19 @@ class Run:
             if model is not None:
                 raise EncoderError("A run of a decoder opens its model itself: leave the model out.")
             return self._of_decoder()
-        model = self.model.open() if model is None else model
+        model = self.on_page(self.model.open() if model is None else model)
         return self.forward(model, self.given(model, find), find, request, on_overview)
+
+    def on_page(self, model: NamedEncoder, find: Find | None = None) -> NamedEncoder:
+        """The model on the page of the run's text (`TextEncoder.with_page`); without a page the model itself.
+
+        find: what the name of the image means, by default a file.
+        """
+        page = self.input.page if isinstance(self.input, Text) else None
+        if page is None:
+            return model
+        image = example_page.invoice() if page == INVOICE else page if find is None else find(page)
+        return of_text(model, "choose a text model, or another input.").with_page(image)
 
     def _of_decoder(self) -> Trace:
         whole = dataclasses.replace(self.model, tower="").open()

@@ -314,8 +314,8 @@ class RecordedPass(Shown):
         return layer % self.config.n_layers, head % self.config.n_heads
 
     def _norm_modules(self) -> Iterator[tuple[str, LayerNorm]]:
-        if self.encoder.embedding.norm is not None:
-            yield "embedding_norm", self.encoder.embedding.norm
+        if self.encoder.embedding.last_norm is not None:
+            yield "embedding_norm", self.encoder.embedding.last_norm
         for layer in range(self.config.n_layers):
             block = self.encoder.block(layer)
             for part in self.config.sublayers:

@@ -25,7 +25,15 @@ def is_special(trace: Trace) -> tuple[bool, ...]:
         return trace.layout.special
     if trace.source is None:
         return (False,) * trace.n_tokens
-    return trace.source.special + (False,) * (trace.n_tokens - len(trace.source))
+    found = trace.source.special + (False,) * (trace.n_tokens - len(trace.source))
+    patches = page_patches(trace)
+    return tuple(one and at not in patches for at, one in enumerate(found))
+
+
+def page_patches(trace: Trace) -> range:
+    """The tokens of a text that are patches of the image of its page; none without an image."""
+    source = trace.source
+    return range(len(source) - source.n_page_tokens + 1, len(source)) if source and source.n_page_tokens else range(0)
 
 
 def is_real(trace: Trace) -> tuple[bool, ...]:
@@ -83,20 +91,26 @@ def words(trace: Trace) -> tuple[int, ...]:
         return tuple(-1 if special else next(numbers) for special in trace.layout.special)
     if trace.source is None:
         return (-1,) * trace.n_tokens
-    return trace.source.words + (-1,) * (trace.n_tokens - len(trace.source))
+    found = trace.source.words + (-1,) * (trace.n_tokens - len(trace.source))
+    patches, first = page_patches(trace), 1 + max(found)
+    return tuple(first + at - patches.start if at in patches else one for at, one in enumerate(found))
 
 
 def sentences(trace: Trace) -> tuple[int, ...]:
-    """[T]: 0 for the first sentence, 1 for the second, -1 for padding. A special token belongs to what is before it.
+    """[T]: 0 for the first sentence, 1 for the second, -1 for padding and for the image of a page. A special token
+    belongs to what is before it.
 
     Tokenizers without segments (RoBERTa's) number both sentences 0; then special tokens between them part them.
     """
-    if trace.source is None or trace.source.pair is None:
-        return tuple(0 if real else -1 for real in is_real(trace))
-    segments = trace.source.segments
-    if len(set(segments)) == 1:
-        segments = _parted_by_special(trace.source.special, first_is_empty=not trace.source.text.strip())
-    return segments + (-1,) * (trace.n_tokens - len(trace.source))
+    source = trace.source
+    n_words = trace.n_tokens if source is None else len(source) - source.n_page_tokens
+    if source is None or source.pair is None:
+        segments = tuple(0 if real else -1 for real in is_real(trace))
+    else:
+        segments = source.segments
+        if len(set(segments)) == 1:
+            segments = _parted_by_special(source.special, first_is_empty=not source.text.strip())
+    return segments[:n_words] + (-1,) * (trace.n_tokens - n_words)
 
 
 def _parted_by_special(special: tuple[bool, ...], first_is_empty: bool) -> tuple[int, ...]:

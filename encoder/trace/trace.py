@@ -51,7 +51,8 @@ class Trace(RecordedPass):
     @cached_property
     def contexts(self) -> tuple[AttentionContext, ...]:
         """Scale, mask and bias of each layer, with the edits of positions; q and k are recorded with their rotation."""
-        encoded = self._edited(torch.arange(self.n_tokens, device=self.mask.device), "positions", None)
+        positions = attend.token_positions(self.config, self.n_tokens, self.mask.device)
+        encoded = self._edited(positions, "positions", None)
         key_mask = None if self.n_real == self.n_tokens else self.mask
         with torch.no_grad():
             learned = [one.in_float32() for one in self.encoder.learned_scores(encoded)]

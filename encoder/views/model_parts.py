@@ -239,7 +239,8 @@ class _Parts:
         trace, place = self.trace, self.place
         if not trace.config.takes_text:
             return
-        if isinstance(self.model, TextEncoder) and trace.source is not None:
+        is_word = place.query < trace.n_tokens - trace.config.n_page_tokens
+        if isinstance(self.model, TextEncoder) and trace.source is not None and is_word:
             yield self._ids(self.model)
         step = explain.embedding(trace, self.at(explain.embedding(trace, place).total))
         c = step.place.component
@@ -250,10 +251,11 @@ class _Parts:
         strips |= {} if step.normalised is None else {self.norm_name: step.normalised}
         added = " and ".join(name for name in ("segment", "position", "box", "path") if name in strips)
         say = _words("embedding", i=self.i, id=f"{step.id:,}", added=added or _words("embedding")("nothing_added"), c=c)
+        said = "said" if not trace.config.reads_page else "word_on_page" if is_word else "of_page"
         yield Opened(
             "embedding",
             say("title"),
-            say("said"),
+            say(said),
             float(step.total[c]),
             [step.formula, *([step.position_formula] if step.position_formula else [])],
             say("notation"),

@@ -172,6 +172,24 @@ class DigitHeader(TypedDict):
     side: int
 
 
+class DrawnBox(TypedDict):
+    """A box on a page: left, upper, right, lower, and its words."""
+
+    words: str
+    box: Sequence[int]
+
+
+class BoxesHeader(TypedDict):
+    """A page on which boxes are drawn."""
+
+    boxes: list[DrawnBox]
+    #: The largest coordinate.
+    largest: int
+    #: Height of the page as a share of its width.
+    aspect: float
+    heard: int
+
+
 class FindEntry(TypedDict):
     """What the search opens.
 

@@ -327,6 +327,20 @@ interface DigitHeader {
   side: number;
 }
 
+/** A box on a page: left, upper, right, lower, and its words. */
+interface DrawnBox {
+  words: string;
+  box: Array<number>;
+}
+
+/** A page on which boxes are drawn. */
+interface BoxesHeader {
+  boxes: Array<DrawnBox>;
+  largest: number;
+  aspect: number;
+  heard: number;
+}
+
 /** What the search opens. */
 interface FindEntry {
   kind: string;
@@ -526,6 +540,11 @@ interface PatchEvent {
   event: "select" | "clear";
   row?: number;
   column?: number;
+}
+
+/** All boxes with words, after a change of one. */
+interface BoxesEvent {
+  boxes: Array<DrawnBox>;
 }
 
 /** What the browser said: "news" of the room, or "press" with the `name` of a button. */

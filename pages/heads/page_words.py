@@ -1,6 +1,8 @@
 """The view of words with boxes, or of nodes: each at its place, shaded by the open head, and its directions."""
 
+from base64 import b64encode
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,9 +10,10 @@ import streamlit as st
 
 from encoder.figures.numbers import three_digits
 from encoder.figures.page_words import page_of_words
-from encoder.measure.page_words import RELATIONS, Directions, PageWords, directions, outline, page_words
+from encoder.measure.page_words import IMAGE, RELATIONS, Directions, PageWords, directions, outline, page_words
 from pages.components import PlotEvent, on_click, plot
 from pages.components.button import button
+from pages.core.inputs import drawn_boxes
 from pages.core.view import View, selection
 from pages.core.widgets import Export, answer, title
 from pages.core.words import gestures, token_names
@@ -25,6 +28,7 @@ OF_BOXES = {
     "below": "any lower line",
     "here": "the same box",
     "special": "special tokens",
+    IMAGE: "patches of the image",
 }
 OF_NODES = {
     "inside": "tags inside its own",
@@ -124,7 +128,18 @@ def _figure(view: View, words: PageWords, weights: np.ndarray, chosen: int | Non
         selected=selected,
         colours=view.colours,
         what=what,
+        n_patches=words.n_patches,
+        **(_ground(view) if words.n_patches else {}),
     )
+
+
+def _ground(view: View) -> dict[str, Any]:
+    """The image of the page as an address that holds it, and its height as a share of its width."""
+    image = drawn_boxes.picture(view.run.of_text.page or "")
+    if image is None:
+        return {}
+    content = b64encode(drawn_boxes.jpeg(image)).decode()
+    return {"ground": f"data:image/jpeg;base64,{content}", "aspect": image.height / image.width}
 
 
 def _drawn(words: PageWords, weights: np.ndarray, chosen: int | None) -> list[int]:
@@ -149,7 +164,7 @@ def _draw_page(view: View, words: PageWords, weights: np.ndarray, chosen: int | 
         _figure(view, words, weights, chosen, direction),
         key="page-words",
         alt=f"{len(drawn)} {unit}s at their places on the page, shaded by the attention of {name}.",
-        height=max(360, 24 * len(drawn)) if words.paths else 360,
+        height=max(360, 24 * len(drawn)) if words.paths else 560 if words.n_patches else 360,
         on_event=on_click(point=select, clear=selection.clear),
     )
 

@@ -310,6 +310,7 @@ LAYOUTLMV3 = {
     "rel_pos_bins": 16,
     "rel_2d_pos_bins": 24,
     "max_rel_2d_pos": 300,
+    "input_size": 64,
 }
 #: Paths of four steps, of three known tags.
 MARKUPLM = {

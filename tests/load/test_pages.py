@@ -248,10 +248,45 @@ def test_what_needs_one_vector_says_where_tokens_are_compared(retriever, tmp_pat
     with pytest.raises(EncoderError, match="ColModernVBERT"):
         page_interaction(plain, "w1", page(30, 30))
     assert plain.similarities([page(30, 30), page(90, 40)], ["w1", "w2 w3"]).shape == (2, 2)
-    with pytest.raises(EncoderError, match="copy the folder"):
-        encoder.save(ours, tmp_path / "saved")
     with pytest.raises(ImageError, match="tokens"):
         ours.image.sentence(9, 9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "head"), [("ModernVBert", ""), ("ModernVBert", "ForMaskedLM"), ("ColModernVBert", "")]
+)
+def test_a_saved_model_opens_everywhere_with_equal_maps(kind: str, head: str, tmp_path: Path):
+    import transformers
+
+    theirs = pages.model_of(kind, head)
+    ours = encoder.load(pages.write(theirs, tmp_path / "model"), device="cpu")
+    folder = encoder.save(ours, tmp_path / "saved")
+    again = encoder.load(folder, device="cpu")
+    given, query = page(99, 61), QUERIES[0]
+    one, other = (model.image.trace(given) for model in (ours, again))
+    assert torch.equal(one.attentions, other.attentions)
+    assert torch.equal(ours.text.trace(query).output, again.text.trace(query).output)
+    assert {*ours.origin} <= {file.name for file in folder.iterdir()}
+    auto = transformers.AutoModelForMaskedLM if head else getattr(transformers, type(theirs).__name__)
+    reopened, said = auto.from_pretrained(folder, attn_implementation="eager", output_loading_info=True)
+    assert not said["missing_keys"]
+    assert not said["unexpected_keys"]
+    inputs = transformers.ColModernVBertProcessor.from_pretrained(folder).process_images(given)
+    with torch.no_grad():
+        before, after = (model.eval()(**inputs)[0] for model in (theirs, reopened))
+    torch.testing.assert_close(after, before, atol=1e-6, rtol=0)
+    if kind == "ColModernVBert":
+        assert np.array_equal(*(page_interaction(model, query, given).added for model in (ours, again)))
+        from sentence_transformers import MultiVectorEncoder
+
+        found = [
+            MultiVectorEncoder(str(one), device="cpu").encode_query([query])[0] for one in (tmp_path / "model", folder)
+        ]
+        np.testing.assert_allclose(*(np.asarray(vectors) for vectors in found), atol=1e-6)
+    with pytest.raises(EncoderError, match="whole model"):
+        encoder.save(ours.image, tmp_path / "page")
+    with pytest.raises(EncoderError, match="huggingface"):
+        encoder.save(ours, tmp_path / "own", layout="encoderscope")
 
 
 WRONG = [

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder.figures.numbers import three_digits
-from encoder.inputs import html_nodes, nodes
+from encoder.inputs import nodes
 from encoder.measure.page_words import directions, page_words
-from tests.load import markup
-from tests.pages.apps import assert_well, sentences, visit, written
-from tests.pages.test_page_words import PAGES, linked
+from tests.pages import on_page
+from tests.pages.apps import assert_well, sentences, written
+from tests.pages.on_page import linked
 
-PAGE = html_nodes.example()
-OF_TREE = {"text": PAGE.text, "nodes": nodes.write_short(PAGE.nodes)}
+PAGE, OF_TREE = on_page.NODES, on_page.OF_PAGE["markup"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("offered")
-    markup.write(root / "markup")
-    return root
+    return on_page.write(tmp_path_factory.mktemp("offered"))
 
 
-def opened(folder: Path, monkeypatch: pytest.MonkeyPatch, page: str = "heads", **query: str) -> AppTest:
-    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(folder))
-    return visit(page, **{"model": "other", "source": "markup", **query})
+opened = partial(on_page.opened, source="markup")
 
 
 def test_a_node_is_read_in_its_tree(folder: Path, monkeypatch: pytest.MonkeyPatch):
@@ -72,14 +67,6 @@ def test_html_is_pasted_and_removed(folder: Path, monkeypatch: pytest.MonkeyPatc
 )
 def test_a_link_whose_nodes_do_not_fit(given: str, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch):
     assert said in sentences(opened(folder, monkeypatch, text="two words", nodes=given))
-
-
-@pytest.mark.sample(3, "another page")
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_opens_with_nodes(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch):
-    app = opened(folder, monkeypatch, page, closed=True, **OF_TREE)
-    assert not app.exception, [one.value for one in app.exception]
-    assert not app.error, [box.value for box in app.error]
 
 
 def test_a_model_without_a_tree_leaves_the_nodes_out(folder: Path, monkeypatch: pytest.MonkeyPatch):

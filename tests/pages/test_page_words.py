@@ -1,43 +1,35 @@
-"""Words with boxes in the app: typed, uploaded, an example; the page with the attention of a word; other models."""
+"""Words with boxes in the app: typed, uploaded, drawn, an example; the attention of a word; other models."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder.figures.numbers import three_digits
-from encoder.inputs.box_files import example
+from encoder.inputs import boxes as texts_of_boxes
+from encoder.inputs import example_page
 from encoder.inputs.boxes import write_short
 from encoder.measure.page_words import directions, page_words
-from tests.load import boxes
-from tests.pages.apps import assert_well, sentences, visit, written
+from pages.components.draw_boxes import parts_in
+from pages.core.inputs.places_input import WITH_IMAGE, WITHOUT_IMAGE
+from tests.pages import on_page
+from tests.pages.apps import assert_well, sentences, written
+from tests.pages.on_page import PAGES, linked
 
-PAGE = example()
-PAGES = ("contribution", "positions", "norms", "feed_forward", "model", "interventions", "pre_post", "predict", "texts")
-OF_PAGE = {"text": PAGE.text, "boxes": write_short(PAGE.boxes)}
+PAGE = on_page.BOXES
+OF_PAGE = on_page.OF_PAGE["layout"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("offered")
-    boxes.write(root / "layout")
-    return root
+    return on_page.write(tmp_path_factory.mktemp("offered"))
 
 
-def opened(folder: Path, monkeypatch: pytest.MonkeyPatch, page: str = "heads", **query: Any) -> AppTest:
-    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(folder))
-    return visit(page, **{"model": "other", "source": "layout", **query})
-
-
-def linked(app: AppTest, name: str) -> str | None:
-    """A value of the address."""
-    found = app.query_params.get(name)
-    return found[0] if isinstance(found, list) else found
+opened = partial(on_page.opened, source="layout")
 
 
 def test_a_word_is_read_on_its_page(folder: Path, monkeypatch: pytest.MonkeyPatch):
@@ -76,6 +68,24 @@ def test_boxes_are_typed_and_removed(folder: Path, monkeypatch: pytest.MonkeyPat
     assert linked(app, "boxes") is None
 
 
+def test_drawn_boxes_are_the_typed_ones(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    sent = {"boxes": [{"words": "Total sum", "box": [1, 2, 3, 4]}, {"words": "90", "box": [5, 2, 9, 4]}], "id": 1}
+    parts = parts_in(sent)
+    words = texts_of_boxes.of_parts(parts)
+    assert words.lines == "Total 1 2 3 4\nsum 1 2 3 4\n90 5 2 9 4"
+    assert texts_of_boxes.parts_of(words) == parts
+    box = sent["boxes"][0]
+    for wrong in ({"box": [1, 2, 3]}, {"box": [1, 2, 3, 1001]}, {"box": [3, 2, 1, 4]}, {"words": " "}, {"words": 3}):
+        assert parts_in({"boxes": [{**box, **wrong}]}) is None
+    assert parts_in({"boxes": [box] * 5_001}) is None
+    assert parts_in({"boxes": [{}]}) is parts_in([box]) is None
+    app = opened(folder, monkeypatch, text=words.text, boxes=write_short(words.boxes), draw="1", page_image="file-none")
+    assert_well(app)
+    assert any("image of this link is not here" in one.value for one in app.caption)
+    app.button(key="boxes-close").click().run()
+    assert linked(app, "draw") is None
+
+
 def test_another_sentence_has_no_boxes(folder: Path, monkeypatch: pytest.MonkeyPatch):
     app = opened(folder, monkeypatch, **OF_PAGE)
     sentence = next(one for one in app.text_area if one.label == "Sentence")
@@ -106,7 +116,27 @@ def test_a_model_without_places_leaves_the_boxes_out(folder: Path, monkeypatch: 
 
 @pytest.mark.sample(3, "another page")
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_opens_with_boxes(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch):
-    app = opened(folder, monkeypatch, page, closed=True, **OF_PAGE)
+@pytest.mark.parametrize("source", ["layout", "markup", "image"])
+def test_a_page_opens_with_places(page: str, source: str, folder: Path, monkeypatch: pytest.MonkeyPatch):
+    more = {"source": "layout", **OF_PAGE, "page_image": "invoice"} if source == "image" else on_page.OF_PAGE[source]
+    app = on_page.opened(folder, monkeypatch, page=page, closed=True, **{"source": source, **more})
     assert not app.exception, [one.value for one in app.exception]
     assert not app.error, [box.value for box in app.error]
+
+
+def test_a_page_with_its_image(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    model = encoder.load(folder / "layout", device="cpu")
+    trace = model.trace(PAGE.text, boxes=PAGE.boxes, page=example_page.invoice())
+    words, token = page_words(trace), page_words(trace).tokens[-16:][5][0]
+    app = opened(folder, monkeypatch, layer="1", head="2", i=str(token), page_image="invoice", **OF_PAGE)
+    assert_well(app)
+    assert WITH_IMAGE in [one.value for one in app.caption]
+    weights = words.to_words(trace.attention(1, 2), token)
+    assert f"**r1 c1** attends most to “{words.words[weights.argmax()]}”" in written(app)
+    shares = next(one.value for one in app.dataframe if "L1 H2" in one.value.to_numpy()).iloc[:, 1:]
+    found = directions(trace)
+    np.testing.assert_allclose(shares.to_numpy(float), [found.heads[1, 2], found.uniform], atol=1e-6)
+    plain = opened(folder, monkeypatch, **OF_PAGE)
+    assert WITHOUT_IMAGE in [one.value for one in plain.caption]
+    other = opened(folder, monkeypatch, model="minilm", source="", page_image="invoice", **OF_PAGE)
+    assert_well(other)

@@ -11,7 +11,7 @@ from encoder.checkpoints.families.reader import NO_PADDING, STANDARD, Fields, Ke
 from encoder.checkpoints.families.rotary import rotary_fields
 from encoder.errors import quoted
 from encoder.model.boxes import Boxes
-from encoder.model.config import MOST
+from encoder.model.config import MOST, Patches
 from encoder.model.mlm import MLMHeadConfig
 from encoder.model.paths import MOST_STEPS, Paths
 
@@ -342,16 +342,36 @@ def joined_boxes(fields: Fields) -> dict[str, Any]:
     if place < 1 or 4 * place + 2 * size != (width := fields.integer("hidden_size", 768)):
         raise unsupported("coordinate_size", place, f"four of it and two of shape_size add up to hidden_size={width}")
     boxes = Boxes(fields.integer("max_2d_position_embeddings", 1024, 1, MOST), place)
+    page = page_image(fields) if fields.flag("visual_embed", True) else None
     if not fields.flag("has_relative_attention_bias", True):
-        return {"places": boxes}
+        return {"places": boxes, "page": page}
     if fields.flag("has_spatial_attention_bias", True):
         buckets, farthest = fields.integer("rel_2d_pos_bins", 64), fields.integer("max_rel_2d_pos", 256)
         boxes = dataclasses.replace(boxes, buckets=buckets, max_distance=farthest)
     return {
         "places": boxes,
+        "page": page,
         "relative_buckets": fields.integer("rel_pos_bins", 32),
         "relative_max_distance": fields.integer("max_rel_pos", 128),
     }
+
+
+def page_image(fields: Fields) -> Patches:
+    """The image of LayoutLMv3's page."""
+    side, patch = fields.integer("input_size", 224, 1, MOST), fields.integer("patch_size", 16, 1, MOST)
+    if patch > side:
+        raise unsupported("patch_size", patch, f"a page has {side} pixels along a side: choose fewer")
+    return Patches(side, patch, fields.integer("num_channels", 3, 1, MOST))
+
+
+#: Of the image of a page.
+PAGE: dict[str, str | Part] = {
+    **both("embedding.page.projection", "patch_embed.proj"),
+    **both("embedding.page.norm", "norm"),
+    **both("embedding.page.last", "LayerNorm"),
+    "embedding.page.cls": "cls_token",
+    "embedding.page.positions": "pos_embed",
+}
 
 
 def layoutlmv3_of(fields: Fields) -> Family:
@@ -373,9 +393,9 @@ def layoutlmv3_of(fields: Fields) -> Family:
 LAYOUTLMV3_PLAIN = 10
 
 
-#: Huang et al. 2022, without the image of the page: RoBERTa with boxes, and biases by distance.
+#: Huang et al. 2022: RoBERTa with boxes, biases by distance, and the patches of the page's image after the words.
 LAYOUTLMV3 = ROBERTA.but(
-    BOXES,
+    BOXES | PAGE,
     config=ROBERTA_CONFIG.but(joined_boxes)
     .refusing(text_embed=(True, "choose a model of texts"))
     .taking(layer_norm_eps=1e-5),
@@ -383,7 +403,6 @@ LAYOUTLMV3 = ROBERTA.but(
     head=None,
     dropped=HEADS_DROPPED
     | {
-        r"(patch_embed|norm|LayerNorm)\..*|cls_token|pos_embed": "the image of a page",
         r"encoder\.rel_pos_[xy]_bias\.weight": "biases by distance on the page, which need those by order",
         r"visual_bbox": "",
     },

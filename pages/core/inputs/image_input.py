@@ -16,6 +16,7 @@ from PIL import Image
 from encoder import ImageEncoder
 from encoder.encoders.page import PageEncoder
 from encoder.inputs import digits, example_page, image_files
+from encoder.run.values import INVOICE
 from pages.components.draw_digit import SIDE, draw_digit
 from pages.core.inputs.file_input import FileInput
 from pages.core.stores import input_kinds
@@ -114,12 +115,19 @@ class ImageInput(FileInput):
         self.choose(digits.encode(digits.as_digit(Image.fromarray(bitmap), dark_ink=False)))
 
     def read(self, model: ImageEncoder, content: bytes, file: str, called: str) -> str:
-        image = image_files.open_picture(content, file)
         if takes_digits(model):
-            return digits.encode(digits.as_digit(image))
+            return digits.encode(digits.as_digit(image_files.open_picture(content, file)))
+        return self.keep_picture(content, file, called)
+
+    def keep_picture(self, content: bytes, file: str, called: str) -> str:
+        """Keep the picture of a file, and return its name. Raises ImageError for a broken file."""
+        image = image_files.open_picture(content, file)
         image.thumbnail((KEPT_SIDE, KEPT_SIDE))
         name = self.own + hashlib.sha256(content).hexdigest()[:32]
         return self.keep(name, called, np.array(image.convert("RGB")))
+
+    def picture(self, name: str) -> Any:
+        return np.array(example_page.invoice()) if name == INVOICE else self._contents.get(name)
 
     def code(self, model: ImageEncoder, name: str) -> tuple[str, str]:
         if takes_digits(model):

@@ -1,4 +1,4 @@
-"""The places of a sentence's words, where the model knows any: typed, uploaded, or an example.
+"""The places of a sentence's words, where the model knows any: typed, uploaded, drawn, or an example.
 
 They are boxes on a page, or nodes in a tree of HTML: a row of KINDS for each.
 """
@@ -14,6 +14,7 @@ from encoder.inputs import box_files, boxes, html_nodes, nodes
 from encoder.model.boxes import LARGEST_PLACE, Boxes
 from encoder.model.paths import Paths
 from pages.components.button import button
+from pages.core.inputs import drawn_boxes
 from pages.core.stores import cache
 from pages.core.view import View, ViewParams, selection
 from pages.core.words import plain
@@ -48,6 +49,8 @@ class Kind:
     lines_title: str
     lines_help: str
     placeholder: str
+    #: Draws the page on which somebody draws them. take: shows what was drawn; None: they are not drawn.
+    sheet: Callable[[str, Any, Callable[[Any], None]], None] | None = None
 
 
 KINDS = (
@@ -68,6 +71,7 @@ KINDS = (
         lines_title="Words with boxes, a line each",
         lines_help=f"Numbers are thousandths of the page, 0 to {LARGEST_PLACE:,}, from its upper left corner.",
         placeholder=f"{boxes.LINE}\nTotal 640 470 705 494\n90.00 800 470 875 494",
+        sheet=drawn_boxes.draw,
     ),
     Kind(
         name="nodes",
@@ -88,12 +92,17 @@ KINDS = (
         placeholder=f"<p>Paste HTML</p>, or write lines:\n{nodes.LINE}\n/html/body/p[2] Ships arrived.",
     ),
 )
+#: What of a page is used by a model that knows its image.
+WITH_IMAGE = "The model uses the words, their boxes and the image of the page."
+WITHOUT_IMAGE = "The model uses words and boxes. It can also use the image of the page: choose one under Draw boxes."
 #: Lines that could not be read, and why; they stay in the field until they can.
 _TYPED, _WHY = "_places_typed", "_places_why"
 
 
-def put(kind: Kind, page: Any) -> None:
-    """Show this page. For callbacks."""
+def put(kind: Kind, page: Any, *, is_drawn: bool = False) -> None:
+    """Show this page. is_drawn: over the image that is there. For callbacks."""
+    if not is_drawn:
+        state.put(ViewParams.page_image, "")
     for name in (_TYPED, _WHY):
         st.session_state.pop(name, None)
     selection.clear()
@@ -135,6 +144,8 @@ def controls(kind: Kind) -> None:
         button(
             f"Example: {kind.example_name}", "receipt_long", f"{kind.name}-example", lambda: put(kind, kind.example())
         )
+        if kind.sheet is not None:
+            button(f"Draw {kind.name}", "draw", f"{kind.name}-draw", drawn_boxes.open_sheet)
         if given:
             button(f"Remove the {kind.name}", "layers_clear", f"{kind.name}-remove", remove)
     st.file_uploader(
@@ -188,10 +199,26 @@ def _take_file(kind: Kind) -> None:
         st.session_state[_WHY] = str(error)
 
 
+def _take_drawn(kind: Kind, page: Any) -> None:
+    if page.words:
+        put(kind, page, is_drawn=True)
+    else:
+        remove()
+
+
 def note(view: View) -> None:
-    """What the model assumes of a text without places, and the example."""
+    """What the model assumes of a text without places, and the example; the page on which places are drawn."""
     kind, said = kind_of(view), boxes.assumed(view.loaded.config.places, view.trace.source)
-    if kind is not None and said:
+    if kind is None:
+        return
+    if kind.sheet is not None and drawn_boxes.is_open():
+        kind.sheet(view.text, state.newest(kind.param), lambda page: _take_drawn(kind, page))
+        return
+    if view.loaded.config.page is not None:
+        st.caption(WITH_IMAGE if view.trace.config.reads_page else WITHOUT_IMAGE)
+    if said:
         with st.container(horizontal=True, vertical_alignment="center", key=f"{kind.name}-note"):
             st.info(f"{said} Type or upload {kind.name} under Examples and settings.", icon=":material/dashboard:")
+            if kind.sheet is not None:
+                button(f"Draw {kind.name}", "draw", f"{kind.name}-draw-first", drawn_boxes.open_sheet)
             button(f"Show {kind.example_name}", "receipt_long", f"{kind.name}-first", lambda: put(kind, kind.example()))

@@ -86,7 +86,7 @@ def trace(run: Run, request: Sequence[str] = (), on_overview: Receiver | None = 
         return known  # type: ignore[no-any-return]
     if run.model.tower == DECODER:
         return _of_decoder(run, name)
-    loaded = model_store.model(run.model)
+    loaded = run.on_page(model_store.model(run.model), page_picture)
     find = partial(input_kinds.of(loaded).given, loaded)
     given = _fitting(run).given(loaded, find)
     n_tokens = loaded.config.max_tokens
@@ -102,6 +102,13 @@ def trace(run: Run, request: Sequence[str] = (), on_overview: Receiver | None = 
 
     with TURNS.turn(long=work > LONG_FLOPS):
         return _kept_with_model(run.model, name, make, trace_bytes)  # type: ignore[no-any-return]
+
+
+def page_picture(name: str) -> Any:
+    """The image of a page. Raises EncoderError where it is not here."""
+    if (found := input_kinds.SOURCES["image"].picture(name)) is None:
+        raise encoder.EncoderError("The image of this page is not here: choose another one, or draw on a blank page.")
+    return found
 
 
 def _of_decoder(run: Run, name: Hashable) -> Trace:
@@ -235,8 +242,9 @@ class StoredRun:
 
     @property
     def loaded(self) -> NamedEncoder:
-        """The model itself."""
-        return model_store.model(self.run.model)
+        """The model itself; on the page of its text where it reads one."""
+        on_page = isinstance(self.run.input, Text) and self.run.input.page is not None
+        return self.trace.model if on_page else model_store.model(self.run.model)
 
     @property
     def text(self) -> str:

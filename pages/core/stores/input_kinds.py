@@ -40,6 +40,10 @@ class Input:
         """An import, and the Python expression of the input."""
         return "", repr(name)
 
+    def picture(self, name: str) -> Any:
+        """The image of a page of this name; None where it is not here."""
+        return None
+
     def shown(self, model: NamedEncoder, name: str) -> np.ndarray | None:
         """The input as a picture, uint8 [H, W, 3], where it is one."""
         return None

@@ -118,14 +118,15 @@ def with_norms(spec: ModelSpec, placement: str) -> ModelSpec:
 
 
 def run_on(run: Run, spec: ModelSpec) -> Run:
-    """The run in another model; without boxes and nodes, where that one knows none."""
+    """The run in another model; without boxes, nodes and a page, where that one knows none."""
     moved = dataclasses.replace(run, model=spec)
-    if not isinstance(run.input, Text) or run.input.boxes is run.input.nodes:
+    if not isinstance(run.input, Text) or run.input.boxes is run.input.nodes is run.input.page:
         return moved
     config = model(spec).config
     return moved.but(
         boxes=run.input.boxes if config.boxes else None,
         nodes=None if config.boxes or not config.places else run.input.nodes,
+        page=run.input.page if config.page else None,
     )
 
 

@@ -50,6 +50,8 @@ class ViewParams:
     boxes: Param[tuple[Box, ...]] = places_of_words(boxes.read_short, boxes.write_short)
     # The nodes of the text, for models that know the tree of a page; (): none.
     nodes: Param[tuple[Node, ...]] = places_of_words(nodes.read_short, nodes.write_short)
+    # The image of the page that these places are on, by its name; "": a blank page.
+    page_image: Param[str] = string()
     model: Param[str] = choice("minilm", SOURCES)
     # The encoder of a model of images and text, on pages that can show both.
     tower: Param[str] = choice("text", ("text", "image", "sound"))
@@ -178,10 +180,16 @@ def model_spec() -> ModelSpec:
 def typed_text() -> Text:
     """The typed sentence, with the second one, or the places of its words where the model knows any."""
     text, of_page, of_tree = (state.get(one) for one in (ViewParams.text, ViewParams.boxes, ViewParams.nodes))
-    if of_page or of_tree:
-        shape = model_store.model(model_spec()).config.places
+    page = state.get(ViewParams.page_image) or None
+    if of_page or of_tree or page:
+        config = model_store.model(model_spec()).config
+        shape, reads = config.places, config.page is not None
+        if page and (not reads or input_kinds.SOURCES["image"].picture(page) is None):
+            page = None
         if of_page and isinstance(shape, Boxes):
-            return Text(" ".join(text.split()), boxes=of_page)
+            return Text(" ".join(text.split()), boxes=of_page, page=page)
+        if page:
+            return Text(text, state.get(ViewParams.pair) or None, page=page)
         if of_tree and isinstance(shape, Paths):
             return Text(text, nodes=of_tree)
     return Text(text, state.get(ViewParams.pair) or None)

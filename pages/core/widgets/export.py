@@ -19,11 +19,12 @@ from encoder import edits
 from encoder.checkpoints import BUNDLED
 from encoder.documents.document import Section, document
 from encoder.export import report
-from encoder.run import TRAINED, ModelSpec, Run, code
+from encoder.run import TRAINED, ModelSpec, Run, Text, code
 from encoder.run.command import command
 from pages.base.access import limits, visitors
 from pages.components.copy_link import copy_link
 from pages.components.lazy import expander
+from pages.core.inputs.image_input import IMAGES
 from pages.core.stores import cache, input_kinds
 from pages.core.stores.model_access import models_root
 from pages.core.view import View
@@ -123,7 +124,7 @@ class Export:
             st.code(program, language="python", wrap_lines=True)
             line = self.line
             if self.verb and run is not None and named:
-                line = command(run, self.verb)
+                line = command(_with_file(run), self.verb)
             if line:
                 st.markdown("The same on the **command line**")
                 st.code(line, language="bash", wrap_lines=True)
@@ -193,9 +194,15 @@ def python_lines(view: View, lines: str = "", *, is_traced: bool = True) -> str:
     spec, remark = origin(view.model)
     if not is_traced:
         return remark + code.python_lines(replace(view.run, model=spec), lines, is_traced=False)
-    run, given = replace(view.run, model=spec), expression(view)
+    run, given = _with_file(replace(view.run, model=spec)), expression(view)
     before = edits_lines(view, run.edits) if run.edits and given else ""
     return remark + code.python_lines(run, lines, given, before)
+
+
+def _with_file(run: Run) -> Run:
+    """The run with the name of a file in the place of the digest of an uploaded page."""
+    page = run.input.page if isinstance(run.input, Text) else None
+    return run.but(page="your-page.png") if page and page.startswith(IMAGES.own) else run
 
 
 def expression(of: cache.StoredRun) -> tuple[str, str] | None:
