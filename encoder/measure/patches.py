@@ -56,13 +56,12 @@ def attention_distances(trace: Trace) -> Tensor:
     """[L, H]: mean distance in pixels between a patch and the patches that it attends to, weighted by attention.
 
     As Dosovitskiy et al. (2021, figure 7, right), for one image. Special tokens are left out, and each patch's weights
-    on patches are divided by their sum. A head whose patches attend to no patch gives NaN.
+    on patches are divided by their sum. A head whose patches attend to no patch gives NaN. Of a video, the distance
+    within a frame: time counts as none.
     """
     patches = grid(trace)
     own = list(patches.patches)
-    places = torch.stack(
-        torch.meshgrid(torch.arange(patches.rows), torch.arange(patches.columns), indexing="ij"), dim=-1
-    ).reshape(-1, 2)
+    places = torch.tensor(patches.coordinates)[:, -2:]
     apart = torch.cdist(places.double(), places.double()).float().to(trace.mask.device) * patches.patch_size  # [P, P]
     found = torch.zeros(trace.config.n_layers, trace.config.n_heads, device=trace.mask.device)
     place_of = {token: place for place, token in enumerate(own)}
@@ -111,7 +110,7 @@ def registers(trace: Trace) -> tuple[int, ...]:
 def neighbour_similarity(trace: Trace) -> tuple[float, float]:
     """Mean cosine of the position vectors of two patches that share a side, and of two that do not."""
     patches, similar = grid(trace), position_similarity(trace)
-    places = torch.tensor([divmod(place, patches.columns) for place in range(len(patches.patches))])
+    places = torch.tensor(patches.coordinates)
     apart = (places[:, None] - places[None]).abs().sum(-1).to(similar.device)
     return float(similar[apart == 1].mean()), float(similar[apart > 1].mean())
 

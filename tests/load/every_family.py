@@ -191,6 +191,15 @@ def rounded_sines(model: Any) -> None:
     model.embeddings.register_forward_hook(rounded)
 
 
+def float64_sines(model: Any) -> None:
+    """VideoMAE's table of sines in the type of the model."""
+    places, width = model.embeddings.num_patches, model.config.hidden_size
+    pair = torch.arange(width) // 2 * 2
+    angle = torch.arange(places)[:, None].double() / 10_000.0 ** (pair.double() / width)
+    table = torch.where(torch.arange(width) % 2 == 0, angle.sin(), angle.cos())
+    model.embeddings.position_embeddings = table[None].to(torch.get_default_dtype())
+
+
 def in_order(pixels: Tensor) -> dict[str, Any]:
     """ViT-MAE sorts its patches by this noise."""
     return {"noise": torch.arange((pixels.shape[-1] // 4) ** 2, dtype=torch.float32)[None]}
@@ -767,8 +776,19 @@ SOUNDS = {
     "unispeech": Case("UniSpeech", "UniSpeech", SOUND),
     "unispeech-sat": Case("UniSpeech-SAT", "UniSpeechSat", {**SOUND, **sounds.STABLE}),
 }
-ALL = {**TEXTS, **IMAGES, **SOUNDS}
+VIDEO = {**IMAGE, "num_frames": 8}
+VIDEOS = {
+    "videomae": Case("VideoMAE", "VideoMAE", VIDEO, exact=float64_sines),
+    "videomae, first token": Case(
+        "VideoMAE",
+        "VideoMAE",
+        {**VIDEO, "num_frames": 7, "tubelet_size": 3, "use_mean_pooling": False, "qv_bias": False},
+        exact=float64_sines,
+    ),
+}
+ALL = {**TEXTS, **IMAGES, **VIDEOS, **SOUNDS}
 PIXELS = torch.randn(1, 3, 24, 24, generator=torch.Generator().manual_seed(0))
+FRAMES = torch.randn(1, 8, 3, 24, 24, generator=torch.Generator().manual_seed(0))
 
 
 class InFloat64(TorchFunctionMode):
@@ -914,6 +934,9 @@ def _of_signal(case: Case, ours: Any, theirs: Any, dtype: torch.dtype) -> tuple[
     if ours.takes == "image":
         given = PIXELS.to(dtype)
         trace = ours.trace_image(given[0])
+    elif ours.takes == "video":
+        given = FRAMES[:, : ours.patches.frames].to(dtype)
+        trace = ours.trace_pixels(given[0])
     else:
         sound = sounds.tone(0.2)
         given = ours.prepare(sound)[None].to(dtype)
