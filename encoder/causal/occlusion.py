@@ -66,7 +66,7 @@ def n_parts(model: NamedEncoder, given: Any) -> int:
 def by_part(trace: Trace, weights: Tensor | np.ndarray, given: Any) -> np.ndarray:
     """Weights [T] of tokens -> [P]. A window of a sound gets the share of each time step that lies inside it."""
     weights = torch.as_tensor(weights).detach().cpu()
-    if trace.kind in ("image", "video"):
+    if patches.is_of_patches(trace):
         return patches.over_image(trace, weights).numpy().ravel()
     over, edges = sounds.over_time(weights, sounds.sound_layout(trace)), windows(given)
     starts, ends = over.starts.astype(np.float64), over.starts.astype(np.float64) + over.step

@@ -62,6 +62,17 @@ class PatchGrid:
         return tuple(range(len(self.before), len(self.before) + self.rows * self.columns))
 
     @property
+    def names_of_patches(self) -> tuple[str, ...]:
+        """[R x C]: the names of the patches, in the order of `patches`."""
+        tokens = self.tokens
+        return tuple(tokens[token] for token in self.patches)
+
+    @property
+    def tile(self) -> int:
+        """Patches of a side of each picture, where the patches are of several, side by side; 0: of one."""
+        return 0
+
+    @property
     def coordinates(self) -> tuple[tuple[int, ...], ...]:
         """[R x C]: row and column of each patch, in the order of `patches`; of a video time step, row and column."""
         return tuple(divmod(place, self.columns) for place in range(self.rows * self.columns))
@@ -167,6 +178,11 @@ class TubeletGrid(PageGrid):
             names=names,
             firsts=tuple(range(0, len(names), side**2)),
         )
+
+    @property
+    def tile(self) -> int:
+        """Patches of a side of a frame."""
+        return self.side
 
     @property
     def coordinates(self) -> tuple[tuple[int, ...], ...]:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError
-from encoder.inputs.layout import PatchGrid
+from encoder.inputs.layout import Layout, PatchGrid
 from encoder.measure.attention_rollout import LONGEST_WHOLE, rollout, rollouts
 from encoder.measure.norm_weighting import norm_weighted_shares
 from encoder.trace.trace import Trace
@@ -20,11 +20,21 @@ from encoder.trace.trace import Trace
 OUTLIER = 3.0
 
 
+def is_of_patches(trace: Trace) -> bool:
+    """Whether a trace is of an image or a video, whose tokens are patches."""
+    return isinstance(trace.layout, PatchGrid)
+
+
 def grid(trace: Trace) -> PatchGrid:
     """The patches of a trace. Raises EncoderError for a trace of something else."""
-    if not isinstance(trace.layout, PatchGrid):
-        raise EncoderError("This trace has no patches: choose a trace of an image.")
-    return trace.layout
+    return grid_of(trace.layout)
+
+
+def grid_of(layout: Layout | None) -> PatchGrid:
+    """The patches of a layout. Raises EncoderError for one of something else."""
+    if not isinstance(layout, PatchGrid):
+        raise EncoderError("This trace has no patches: choose a trace of an image or a video.")
+    return layout
 
 
 def over_image(trace: Trace, rows: Tensor) -> Tensor:

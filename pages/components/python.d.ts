@@ -91,6 +91,7 @@ interface InputHeader {
   rows?: number;
   columns?: number;
   patches?: Array<number>;
+  tile?: number;
   uri?: string;
   smooth?: boolean;
   spans?: Array<[number, number, number | null] | null>;
@@ -247,6 +248,8 @@ interface PlotHeader {
 interface PatchHeader {
   alt: string;
   label: string;
+  names: Array<string>;
+  tile: number;
   selected: Array<number> | null;
   opacity: number;
   top: number;

@@ -10,7 +10,7 @@ from encoder.explain import latex
 from encoder.explain.source import array
 from encoder.figures.numbers import three_digits
 from encoder.maps import EXACT_TOKENS
-from encoder.measure import positions
+from encoder.measure import patches, positions
 from pages.core.frame import input_row
 from pages.core.frame.frame import heading, show
 from pages.core.inputs.input_words import words_of
@@ -63,7 +63,7 @@ def parts(view: View) -> dict[str, str]:
     found = {"without": "Without positions", "encoding": "Encoding", "similar": "Similarity of positions"}
     if trace.kind == "text":
         return {"order": "Reverse order", **found}
-    has_patches = trace.kind == "image" and trace.position is not None
+    has_patches = patches.is_of_patches(trace) and trace.position is not None
     return {"order": "Places of the patches", **found} if has_patches else found
 
 
