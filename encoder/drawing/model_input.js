@@ -8,7 +8,7 @@ const STRIP_HEIGHT = 40;
 const WAVE_HEIGHT = 84;
 const IMAGE_SIDE = 224;
 // Kind of input -> what is shown, and a part of it.
-const WORDS = {
+const INPUT_WORDS = {
   image: ["The image, as patches", "patch"],
   video: ["The first frame of each time step, as tubelets", "tubelet"],
   sound: ["The sound, as a waveform", "part"],
@@ -56,7 +56,7 @@ export class ModelInput {
     const isShown = Boolean(uri ? true : arrays.wave);
     this.element.hidden = this.whole.hidden = !isShown;
     this.element.classList.toggle("enc-model-sound", kind === "sound");
-    const [shown, part] = WORDS[kind] ?? WORDS.sound;
+    const [shown, part] = INPUT_WORDS[kind] ?? INPUT_WORDS.sound;
     this.whole.setAttribute("aria-label", shown);
     const subject = of === null ? "mean weight that it receives here" : `weight of ${this.nameOf(of)} on it`;
     this.words.textContent = `The bluer a ${part}, the larger the ${subject}, up to ${threeDigits(this.top)}.`;

@@ -81,7 +81,7 @@ def patch_map(
     _render(
         key=key,
         data=wire.pack(header, arrays),
-        height=size + 30,
+        height=round(size * image.shape[0] / max(image.shape[:2])) + 30,
         on_patch_change=lambda: events.tell(key, "patch", lambda value: _event(value, rows, columns), on_event),
     )
 

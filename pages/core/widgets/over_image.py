@@ -19,6 +19,8 @@ from pages.core.words import plain
 
 #: Opacity of the colours, where nobody chooses it.
 OPACITY = 0.65
+#: Pixels of the longer side of an image, and of the frames of a video side by side.
+SIZE, SIZE_OF_FRAMES = 440, 720
 
 
 def token(view: View) -> int:
@@ -98,5 +100,11 @@ def draw(view: View, over: np.ndarray, what: str, **look: Any) -> None:
     selected = None if view.i is None else grid.place(view.i)
     words = words_of(view.trace)
     alt = f"The {words.input} in {grid.rows} x {grid.columns} {words.parts}, coloured by {what}."
-    usual = {"size": 440, "names": grid.names_of_patches, "tile": grid.tile, "opacity": OPACITY, "on_event": select}
+    usual = {
+        "size": SIZE_OF_FRAMES if grid.tile else SIZE,
+        "names": grid.names_of_patches,
+        "tile": grid.tile,
+        "opacity": OPACITY,
+        "on_event": select,
+    }
     patch_map(image, over, selected=selected, alt=alt, **usual | look)  # type: ignore[arg-type]
