@@ -28,6 +28,9 @@ def read_preparation(folder: Path, patches: Patches, usual_fields: Mapping[str, 
     usual_size = usual_fields.get("size", {})
     if "shortest_edge" in usual_size and isinstance(fields["size"], int):  # one number means a square elsewhere
         fields["size"] = {"shortest_edge": fields["size"]}
+    if "enlarged" in usual_fields:  # the frame around the cut follows from the cut, whatever the file says
+        whole, part = usual_fields["enlarged"]
+        fields["size"] = {"shortest_edge": _side(fields, "crop_size", "height", patches.image_size) * whole // part}
     resample = fields.get("resample", 2)
     if type(resample) is not int or resample not in RESAMPLING:
         raise LoadError(f"{FILE} has an unknown resample={quoted(resample)}: choose 0 to 4 (nearest to box).")

@@ -200,6 +200,14 @@ def float64_sines(model: Any) -> None:
     model.embeddings.position_embeddings = table[None].to(torch.get_default_dtype())
 
 
+def without_predictor(model: Any) -> Any:
+    """V-JEPA 2's encoder: the whole model also predicts every tubelet from the others."""
+    model.register_forward_pre_hook(
+        lambda module, given, options: (given, {**options, "skip_predictor": True}), with_kwargs=True
+    )
+    return model
+
+
 def in_order(pixels: Tensor) -> dict[str, Any]:
     """ViT-MAE sorts its patches by this noise."""
     return {"noise": torch.arange((pixels.shape[-1] // 4) ** 2, dtype=torch.float32)[None]}
@@ -784,6 +792,21 @@ VIDEOS = {
         "VideoMAE",
         {**VIDEO, "num_frames": 7, "tubelet_size": 3, "use_mean_pooling": False, "qv_bias": False},
         exact=float64_sines,
+    ),
+}
+#: Heads of 8 numbers, of which 6 rotate; of 15, of which 12 do, by pairs whose angles differ.
+VJEPA2 = {
+    "hidden_size": 48, "num_attention_heads": 6, "num_hidden_layers": 3, "mlp_ratio": 1.5, "crop_size": 24,
+    "patch_size": 4, "frames_per_clip": 8, "pred_hidden_size": 24, "pred_num_attention_heads": 3,
+    "pred_num_hidden_layers": 1, "pred_num_mask_tokens": 2,
+}  # fmt: skip
+VIDEOS |= {
+    "vjepa2": Case("V-JEPA 2", "VJEPA2", VJEPA2, encode=without_predictor),
+    "vjepa2, wide heads": Case(
+        "V-JEPA 2",
+        "VJEPA2",
+        {**VJEPA2, "hidden_size": 45, "num_attention_heads": 3, "frames_per_clip": 6, "tubelet_size": 3},
+        encode=without_predictor,
     ),
 }
 ALL = {**TEXTS, **IMAGES, **VIDEOS, **SOUNDS}

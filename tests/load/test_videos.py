@@ -1,4 +1,5 @@
-"""Videos on their way into VideoMAE: frames, preparation, classes, what a trace says; next to transformers."""
+"""Videos on their way into VideoMAE and V-JEPA 2: frames, preparation, classes, what a trace says; next to
+transformers."""
 
 from __future__ import annotations
 
@@ -116,6 +117,53 @@ def test_a_live_model_shares_its_weights():
     with torch.no_grad():
         expected = theirs(every_family.FRAMES).last_hidden_state[0]
     torch.testing.assert_close(ours.trace_pixels(every_family.FRAMES[0]).output, expected, atol=1e-5, rtol=1e-5)
+
+
+def jepa(head: str = "Model", **fields: Any) -> torch.nn.Module:
+    import transformers
+
+    config = transformers.VJEPA2Config(**{**every_family.VJEPA2, "num_pooler_layers": 1, **fields})
+    return reference.randomised(getattr(transformers, f"VJEPA2{head}")._from_config(config), 0)
+
+
+def test_vjepa2_cuts_the_middle_of_a_larger_frame(tmp_path: Path):
+    """Whatever `size` says, as VJEPA2VideoProcessor does; the steps are those of VideoMAE's processor."""
+    folder = reference.write(jepa(), tmp_path / "model", None)
+    settings = {"crop_size": {"height": 24, "width": 24}, "size": {"shortest_edge": 900}, "resample": 2}
+    (folder / "video_preprocessor_config.json").write_text(json.dumps(settings))
+    ours, frames = encoder.load(folder, device="cpu"), clip(8, 50, 71)
+    theirs = VideoMAEImageProcessorPil(
+        size={"shortest_edge": int(24 * 256 / 224)},
+        crop_size={"height": 24, "width": 24},
+        image_mean=[0.485, 0.456, 0.406],
+        image_std=[0.229, 0.224, 0.225],
+    )
+    expected = torch.as_tensor(np.asarray(theirs(list(frames))["pixel_values"][0])).float()
+    torch.testing.assert_close(ours.prepare(frames), expected, atol=1e-4, rtol=0.0)
+
+
+def test_vjepa2_leaves_its_heads_out_by_name(tmp_path: Path):
+    theirs = jepa("ForVideoClassification")
+    ours = loaded(theirs, tmp_path / "model")
+    assert ours.classifier is None
+    assert sum("predictor" in note or "attentive pooler" in note for note in ours.notes) == 2
+    live = encoder.wrap(theirs, VideoMAEImageProcessorPil(crop_size={"height": 24, "width": 24}))
+    with torch.no_grad():
+        expected = theirs.vjepa2(every_family.FRAMES, skip_predictor=True).last_hidden_state[0]
+    for one in (ours, live):
+        torch.testing.assert_close(one.trace_pixels(every_family.FRAMES[0]).output, expected, atol=1e-5, rtol=1e-5)
+    assert not any("Copied" in note for note in live.notes)
+    again = encoder.load(encoder.save(ours, tmp_path / "saved"), device="cpu")
+    assert torch.equal(again.trace(clip(5)).output, ours.trace(clip(5)).output)
+
+
+@pytest.mark.parametrize("wrong", [{"num_attention_heads": 12}, {"crop_size": 3}, {"frames_per_clip": 1}])
+def test_fields_of_vjepa2_that_describe_none(wrong: dict[str, Any], tmp_path: Path):
+    folder = reference.write(jepa(), tmp_path / "model", None)
+    file = folder / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **wrong}))
+    with pytest.raises(LoadError):
+        encoder.load(folder, device="cpu")
 
 
 def test_frames_are_sampled_as_transformers_samples():

@@ -1,4 +1,5 @@
-"""Encoders of videos with ViT's block: VideoMAE (Tong et al. 2022), whose tokens are tubelets."""
+"""Encoders of videos with ViT's block, whose tokens are tubelets: VideoMAE (Tong et al. 2022), and V-JEPA 2 (Assran et
+al. 2025), whose heads rotate by time step, row and column."""
 
 from collections.abc import Callable
 from typing import Any
@@ -64,4 +65,47 @@ VIDEOMAE: Family = Family(
     preparation={"size": {"shortest_edge": 224}, "do_center_crop": True, "crop_size": {"height": 224, "width": 224}},
     of=lambda fields: VIDEOMAE.but(classifiers=MEAN if fields.flag("use_mean_pooling", True) else FIRST),
 )
-FAMILIES = {"videomae": VIDEOMAE}
+
+
+def thirds(fields: Fields) -> dict[str, Any]:
+    """The numbers of a head that rotate: as many pairs for time, rows and columns, which leave a rest."""
+    width, heads = fields.integer("hidden_size", 1024, 1), fields.integer("num_attention_heads", 16, 1)
+    third = width // heads // 3 // 2 * 2
+    if not third:
+        raise unsupported("num_attention_heads", heads, "choose heads of six numbers or more, which rotate")
+    return {"rotary_width": 3 * third, "d_ffn": int(width * fields.number("mlp_ratio", 4.0))}
+
+
+#: The predictor of masked tubelets and the attentive pooler of its classes are left out.
+VJEPA2 = Family(
+    config=SIGNAL.but(
+        tubelets("crop_size", "in_chans", "frames_per_clip", Patches(256, 16, cls=False, frames=64, tubelet=2)),
+        thirds,
+        position="rotary",
+        rotary_grid=True,
+        rotary_interleaved=True,
+        norm_eps=Key("layer_norm_eps", 1e-6),
+        d_ffn=1,
+        dropout=0.0,
+        qkv_bias=Key("qkv_bias", True),
+    ).taking(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16),
+    names={
+        **both("embedding.tokens.projection", "encoder.embeddings.patch_embeddings.proj"),
+        **layer(
+            LAYER, "attention.query attention.key attention.value attention.proj", "mlp.fc1 mlp.fc2", "norm1 norm2"
+        ),
+        **both("final_norm", "encoder.layernorm"),
+    },
+    prefixes=("vjepa2.", ""),
+    dropped={
+        r"predictor\..*": "a predictor of masked tubelets",
+        r"(pooler|classifier)\..*": "a classification head with layers of its own (an attentive pooler)",
+    },
+    images=True,
+    preparation={
+        "enlarged": (256, 224), "do_center_crop": True, "crop_size": 256, "image_mean": [0.485, 0.456, 0.406],
+        "image_std": [0.229, 0.224, 0.225],
+    },
+)  # fmt: skip
+
+FAMILIES = {"videomae": VIDEOMAE, "vjepa2": VJEPA2}
