@@ -60,7 +60,7 @@ SECTIONS = {
              uses=("model",), layers=False, takes=WITH_MAPS[:4], why="It compares inputs."),
         Page("diagnose", "Diagnose", "difference", "Which fault gives exactly the vectors of your other program?",
              uses=("model",), as_trained=True, takes=("text", "image", "sound"),
-             why="It knows the faults of their preparations."),
+             why="It compares vectors of texts, images or sounds."),
         Page("probes", "Probes", "network_node", "Which layer holds a label?", uses=("model",), takes=TEXT,
              why="Its labels belong to words and sentences.", in_bar=False),
     ],
