@@ -41,13 +41,13 @@ SIZES = {
     "attention_window": TOKENS,  # Longformer's own
     "block_size": 64,  # BigBird's own
     "image_size": 92,  # 23 x 23 patches
-    "crop_size": 64,  # V-JEPA 2: two steps of 16 x 16 patches
+    "crop_size": 128,  # V-JEPA 2: two steps of 16 x 16 patches
     "frames_per_clip": 4,
     "max_length": 688,  # AST: 85 x 6 patches
     "max_source_positions": 500,  # Whisper: 10 s
 }
 #: VideoMAE: as V-JEPA 2.
-VIDEO = {"image_size": 64, "num_frames": 4}
+VIDEO = {"image_size": 128, "num_frames": 4}
 #: Largest difference of outputs of the order of 1, where sums have other orders.
 SAME = 1e-3
 

@@ -20,14 +20,14 @@ def test_the_pair_becomes_what_the_model_uses(name: str, component: int):
     model = every_family.opened(every_family.ALL[name])[1]
     is_image = model.takes == "image"
     trace = model.trace_image(every_family.PIXELS[0]) if is_image else model.trace_pixels(every_family.FRAMES[0, :6])
-    place = explain.Place(layer=1, head=2, query=20, key=37, component=component)
+    place = explain.Place(layer=1, head=2, query=5, key=13, component=component)
     for which in "qk":
         step = explain.projection(trace, place, which)
         turned = step.rotation
         assert component in turned.pair
         (a, b), (after_a, after_b) = turned.before, turned.after
         assert after_a == pytest.approx(a * np.cos(turned.angle) - b * np.sin(turned.angle), abs=1e-5)
-        recorded = trace.q[1, 2, 20] if which == "q" else trace.k[1, 2, 37]
+        recorded = trace.q[1, 2, 5] if which == "q" else trace.k[1, 2, 13]
         assert (after_a, after_b) == pytest.approx(tuple(float(recorded[one]) for one in turned.pair))
     with pytest.raises(EncoderError, match="rows and columns"):
         positions.turned_products(trace, 0, 0, 1, 2, 4)

@@ -784,7 +784,8 @@ SOUNDS = {
     "unispeech": Case("UniSpeech", "UniSpeech", SOUND),
     "unispeech-sat": Case("UniSpeech-SAT", "UniSpeechSat", {**SOUND, **sounds.STABLE}),
 }
-VIDEO = {**IMAGE, "num_frames": 8}
+#: Patches of 8 pixels: without a size in config.json, transformers' has thousands of them.
+VIDEO = {**IMAGE, "patch_size": 8, "num_frames": 8}
 VIDEOS = {
     "videomae": Case("VideoMAE", "VideoMAE", VIDEO, exact=float64_sines),
     "videomae, first token": Case(
@@ -797,7 +798,7 @@ VIDEOS = {
 #: Heads of 8 numbers, of which 6 rotate; of 15, of which 12 do, by pairs whose angles differ.
 VJEPA2 = {
     "hidden_size": 48, "num_attention_heads": 6, "num_hidden_layers": 3, "mlp_ratio": 1.5, "crop_size": 24,
-    "patch_size": 4, "frames_per_clip": 8, "pred_hidden_size": 24, "pred_num_attention_heads": 3,
+    "patch_size": 8, "frames_per_clip": 8, "pred_hidden_size": 24, "pred_num_attention_heads": 3,
     "pred_num_hidden_layers": 1, "pred_num_mask_tokens": 2,
 }  # fmt: skip
 VIDEOS |= {

@@ -29,7 +29,9 @@ from tests.load import every_family, reference
 def model_of(head: str = "Model", **fields: Any) -> torch.nn.Module:
     import transformers
 
-    config = transformers.VideoMAEConfig(**{**every_family.VIDEO, "num_hidden_layers": 2, "num_labels": 7, **fields})
+    config = transformers.VideoMAEConfig(
+        **{**every_family.VIDEO, "patch_size": 4, "num_hidden_layers": 2, "num_labels": 7, **fields}
+    )
     kind = getattr(transformers, f"VideoMAE{head}")
     return reference.randomised(kind._from_config(config, attn_implementation="eager"), 0)
 

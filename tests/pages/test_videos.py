@@ -22,7 +22,7 @@ from tests.test_components import unpack
 
 #: Pages that show a video, with the values that open its parts.
 PAGES: dict[str, dict[str, str]] = {
-    "heads": {"view": "text", "i": "40"},
+    "heads": {"view": "text", "i": "30"},
     "contribution": {"beyond": "deletion"},
     "feed_forward": {},
     "interventions": {},
@@ -69,16 +69,16 @@ def drawn(app: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def test_heads_lays_weights_over_the_frames(folder: Path):
-    app = opened(folder, "heads", i="40", layer="1", head="2")
+    app = opened(folder, "heads", i="30", layer="1", head="2")
     header, arrays = drawn(app)
     model = encoder.load(folder, device="cpu")
     trace = model.trace(example_videos.clip("digits"))
-    over = patches.over_image(trace, trace.attention(1, 2, slice(40, 41))[0])
+    over = patches.over_image(trace, trace.attention(1, 2, slice(30, 31))[0])
     np.testing.assert_allclose(arrays["weights"], over, atol=1e-5)
-    assert header["tile"] == 6
-    assert header["names"][6] == "f2-3 r0 c0"  # the second frame is to the right of the first
+    assert header["tile"] == 3
+    assert header["names"][3] == "f2-3 r0 c0"  # the second frame is to the right of the first
     assert arrays["image"].shape == (48, 48, 3)
-    assert "f2\\-3 r0 c4" in words(app)
+    assert "f6\\-7 r1 c0" in words(app)
 
 
 def file_of(n_frames: int) -> bytes:
