@@ -9,6 +9,7 @@ Shapes: N frames, H height, W width, C channels.
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -82,7 +83,7 @@ def open_video(file: bytes | str | Path, count: int, name: str = "This file") ->
 
     Raises ImageError for a file of another kind, a damaged one, and one over the limits.
     """
-    if not isinstance(file, bytes) and Path(file).is_dir():
+    if isinstance(file, str | Path) and os.path.isdir(file):
         return of_pictures(in_order(Path(file)), count)
     from PIL import Image, UnidentifiedImageError
 
@@ -125,7 +126,10 @@ def of_pictures(files: Sequence[bytes | str | Path], count: int) -> Video:
 
 def in_order(folder: Path) -> list[Path]:
     """The image files of a folder by their names, numbers in them by their value. Raises ImageError for none."""
-    found = [path for path in folder.iterdir() if path.suffix.lower().lstrip(".") in image_files.ENDINGS]
+    try:
+        found = [path for path in folder.iterdir() if path.suffix.lower().lstrip(".") in image_files.ENDINGS]
+    except OSError as error:
+        raise ImageError(f"{folder.name} cannot be read ({error.strerror}): check its permissions.") from None
     if not found:
         raise ImageError(f"{folder.name} has no images: put the frames there as {', '.join(image_files.ENDINGS)}.")
     return sorted(found, key=lambda path: by_number(path.name))

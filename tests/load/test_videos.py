@@ -273,6 +273,9 @@ def test_what_is_no_video(model: VideoEncoder, tmp_path: Path, monkeypatch: pyte
             model.trace(given)
     with pytest.raises(EncoderError, match=r"prepare\(\)"):
         model.trace_pixels(torch.zeros(8, 3, 24, 20))
+    for given in (3, None, np.zeros((2, 9, 9, 3))):
+        with pytest.raises(ImageError, match="specify a path"):
+            model.open(given)  # type: ignore[arg-type]
     for path in ("empty", "text.gif", "none.gif"):
         with pytest.raises(ImageError, match=r": (put|use|check)"):
             model.open(tmp_path / path)
