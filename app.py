@@ -24,7 +24,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 NO_HEAD, TEXT = ("text", "model"), ("text",)
 #: Of pages that need attention maps only, which a file may have.
-WITH_MAPS = ("text", "image", "sound", "maps")
+WITH_MAPS = ("text", "image", "video", "sound", "maps")
 #: Group -> its pages, as the bar shows them. The first page of all opens at "/".
 SECTIONS = {
     "Model": [
@@ -55,11 +55,12 @@ SECTIONS = {
     ],
     "Use": [
         Page("predict", "Predict", "edit_square", "Which word, class or caption fits?", uses=NO_HEAD, layers=False,
-             edits=None, takes=("text", "image", "sound", "pair")),
+             edits=None, takes=(*WITH_MAPS[:4], "pair")),
         Page("texts", "Texts", "join_inner", "Which texts answer a query, and why were others not found?",
-             uses=("model",), layers=False, takes=WITH_MAPS[:3], why="It compares inputs."),
+             uses=("model",), layers=False, takes=WITH_MAPS[:4], why="It compares inputs."),
         Page("diagnose", "Diagnose", "difference", "Which fault gives exactly the vectors of your other program?",
-             uses=("model",), as_trained=True),
+             uses=("model",), as_trained=True, takes=("text", "image", "sound"),
+             why="It compares vectors of texts, images or sounds."),
         Page("probes", "Probes", "network_node", "Which layer holds a label?", uses=("model",), takes=TEXT,
              why="Its labels belong to words and sentences.", in_bar=False),
     ],

@@ -41,9 +41,13 @@ SIZES = {
     "attention_window": TOKENS,  # Longformer's own
     "block_size": 64,  # BigBird's own
     "image_size": 92,  # 23 x 23 patches
+    "crop_size": 128,  # V-JEPA 2: two steps of 16 x 16 patches
+    "frames_per_clip": 4,
     "max_length": 688,  # AST: 85 x 6 patches
     "max_source_positions": 500,  # Whisper: 10 s
 }
+#: VideoMAE: as V-JEPA 2.
+VIDEO = {"image_size": 128, "num_frames": 4}
 #: Largest difference of outputs of the order of 1, where sums have other orders.
 SAME = 1e-3
 
@@ -65,6 +69,8 @@ def enlarged(fields: Mapping[str, Any]) -> dict[str, Any]:
     found = {
         name: enlarged(value) if isinstance(value, dict) else SIZES.get(name, value) for name, value in fields.items()
     }
+    if "num_frames" in fields:
+        return found | VIDEO
     return found | ({"image_size": [SIZES["image_size"]] * 2} if isinstance(fields.get("image_size"), list) else {})
 
 
@@ -116,9 +122,13 @@ def places_of(case: Case, model: Any, n_tokens: int) -> Tensor | None:
 
 
 def inputs(model: Any) -> Tensor:
-    """About TOKENS tokens: ids [1, T], pixels [1, C, S, S] or a prepared sound."""
+    """About TOKENS tokens: ids [1, T], pixels [1, C, S, S] or [1, F, C, S, S], or a prepared sound."""
     if model.takes == "text":
         return torch.tensor([every_family.ids_of(TOKENS, 0)])
+    if model.takes == "video":
+        shape = model.config.patches
+        sizes = (shape.frames, shape.channels, shape.image_size, shape.image_size)
+        return torch.randn(1, *sizes, generator=torch.Generator().manual_seed(0))
     if model.takes == "image":
         patches = model.config.patches
         return torch.randn(1, 3, *[patches.image_size] * 2, generator=torch.Generator().manual_seed(0))

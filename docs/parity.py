@@ -269,10 +269,12 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
     """The mechanisms of an architecture, in words, in the order of the forward pass."""
     windows = config.attention_window
     rotary, bases = config.position == "rotary", config.rotary_base
+    of_video = config.patches is not None and config.patches.frames > 0
     words = {
         f"{config.position} positions": config.position in ("learned", "sinusoidal", "convolutional"),
         "ALiBi": config.position == "alibi",
-        "rotary rows and columns": rotary and config.rotary_grid,
+        "rotary rows and columns": rotary and config.rotary_grid and not of_video,
+        "rotary time, rows and columns": rotary and config.rotary_grid and of_video,
         "rotary positions": rotary and not config.rotary_grid and not config.rotary_input,
         "rotation before q and k": config.rotary_input,
         "partial rotary": rotary and config.rotary_width < config.d_head,
@@ -316,6 +318,7 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         "narrow tables": config.embedding_width != config.d_model,
         "scaled token vectors": config.embedding_scale != 1.0,
         "rescaled for masked tokens": config.mask_id is not None,
+        "tubelets": of_video,
         "registers": config.patches is not None and config.patches.registers > 0,
         "norm of patches": config.patches is not None and config.patches.norm,
         "detection tokens": config.patches is not None and config.patches.detection > 0,

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from encoder.encoders.image import ImageEncoder
     from encoder.encoders.joint import JointEncoder
     from encoder.encoders.text import TextEncoder, build
+    from encoder.encoders.video import VideoEncoder
     from encoder.errors import ConfigError, EncoderError, LoadError, OutOfMemory, SaveError, SoundError, TextError
     from encoder.export.notebook import show
     from encoder.inputs.sound import Sound
@@ -59,10 +60,10 @@ if TYPE_CHECKING:
 __all__ = [
     "AudioEncoder", "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "ImageEncoder", "JointEncoder",
     "LoadError", "MLMHead", "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "Run", "SaveError",
-    "Sound", "SoundError", "TextEncoder", "TextError", "Trace", "attentions", "build", "causal", "classify", "corpus",
-    "diagnose", "edits", "explain", "explain_score", "export", "figures", "gradients", "initialise", "load", "measure",
-    "open_sound", "open_trace", "probe", "run", "save", "scores", "search", "show", "similarity", "texts", "train",
-    "vectors", "wrap",
+    "Sound", "SoundError", "TextEncoder", "TextError", "Trace", "VideoEncoder", "attentions", "build", "causal",
+    "classify", "corpus", "diagnose", "edits", "explain", "explain_score", "export", "figures", "gradients",
+    "initialise", "load", "measure", "open_sound", "open_trace", "probe", "run", "save", "scores", "search", "show",
+    "similarity", "texts", "train", "vectors", "wrap",
 ]  # fmt: skip
 
 #: Public name -> its module.
@@ -81,6 +82,7 @@ _MODULE_OF = {
     "Run": "run.values",
     "Sound": "inputs.sound",
     "Trace": "trace.trace",
+    "VideoEncoder": "encoders.video",
     "attentions": "trace.attention_maps",
     "explain_score": "scores.explained",
     "open_sound": "inputs.sound_files",

@@ -191,7 +191,8 @@ def a_plot() -> None:
 
 def a_patch_map() -> None:
     image, weights = np.zeros((8, 8, 3), dtype=np.uint8), np.eye(2)
-    patch_map.patch_map(image, weights, key="map", alt="", colorscale=COLOURS, label="weight", selected=(0, 1))
+    look = {"label": "weight", "names": ["a", "b"], "selected": (0, 1)}
+    patch_map.patch_map(image, weights, key="map", alt="", colorscale=COLOURS, **look)
 
 
 def a_beam_tree() -> None:

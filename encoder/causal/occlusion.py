@@ -6,7 +6,8 @@ metric of Petsiuk et al. (2018, "RISE"): the lower the area below the curve, the
 uses. Both change the input itself, before the first layer, unlike `MaskKeys`. The model was not trained on covered
 inputs, and what covers a part changes the numbers.
 
-Parts of an image are its patches. Parts of a sound are windows of equal length; their samples are set to 0.
+Parts of an image are its patches, of a video its tubelets, as they lie on the sheet of its time steps. Parts of a sound
+are windows of equal length; their samples are set to 0.
 
 Shapes: P parts, n runs, T tokens, C channels, S side of an image in pixels, O orders.
 """
@@ -25,6 +26,7 @@ from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.named import NamedEncoder
 from encoder.encoders.page import PageEncoder
+from encoder.encoders.video import VideoEncoder
 from encoder.errors import EncoderError, quoted
 from encoder.inputs.layout import PatchGrid
 from encoder.inputs.sound import Sound
@@ -51,18 +53,20 @@ def windows(sound: Sound) -> np.ndarray:
 
 def n_parts(model: NamedEncoder, given: Any) -> int:
     """P. Raises EncoderError for a text."""
+    if isinstance(model, VideoEncoder):
+        return model.patches.count
     if isinstance(model, ImageEncoder):
         grid = model.layout_of(given) if isinstance(model, PageEncoder) else model.layout
         return grid.rows * grid.columns
     if isinstance(model, AudioEncoder):
         return len(windows(given)) - 1
-    raise EncoderError("Occlusion covers parts of an image or a sound: for a text, use measure.deletion.")
+    raise EncoderError("Occlusion covers parts of an image, a video or a sound: for a text, use measure.deletion.")
 
 
 def by_part(trace: Trace, weights: Tensor | np.ndarray, given: Any) -> np.ndarray:
     """Weights [T] of tokens -> [P]. A window of a sound gets the share of each time step that lies inside it."""
     weights = torch.as_tensor(weights).detach().cpu()
-    if trace.kind == "image":
+    if patches.is_of_patches(trace):
         return patches.over_image(trace, weights).numpy().ravel()
     over, edges = sounds.over_time(weights, sounds.sound_layout(trace)), windows(given)
     starts, ends = over.starts.astype(np.float64), over.starts.astype(np.float64) + over.step
@@ -83,9 +87,10 @@ def covered(model: NamedEncoder, given: Any, which: np.ndarray, cover: Cover = "
         if not page.is_floating_point():  # as it is scaled once more, to one tile
             colour = (colour * 255).round().to(page.dtype)
         return torch.stack([model.vectors_of(torch.where(one, colour, page)) for one in _spread(grid, page, which)])
-    if isinstance(model, ImageEncoder):
+    if isinstance(model, ImageEncoder | VideoEncoder):
         pixels = model.prepare(given)
-        return torch.where(_spread(model.layout, pixels, which), _colour(model, pixels, cover), pixels)
+        cells = _tubelets(model, which) if isinstance(model, VideoEncoder) else _spread(model.layout, pixels, which)
+        return torch.where(cells, _colour(model, pixels, cover), pixels)
     assert isinstance(model, AudioEncoder)
     edges = (windows(given) * given.rate).round().astype(int)
     found = []
@@ -106,10 +111,20 @@ def _spread(grid: PatchGrid, pixels: Tensor, which: np.ndarray) -> Tensor:
     return torch.nn.functional.pad(found, rest, value=False)
 
 
-def _colour(model: ImageEncoder, pixels: Tensor, cover: Cover, normalised: bool = True) -> Tensor:
+def _tubelets(model: VideoEncoder, which: np.ndarray) -> Tensor:
+    """[n, P] of the sheet -> [n, F, 1, S, S] of frames. A rest that belongs to no tubelet stays."""
+    shape, tokens = model.patches, torch.zeros(which.shape, dtype=torch.bool)
+    tokens[:, list(model.layout.patches)] = torch.from_numpy(which)
+    found = tokens.view(-1, shape.steps, 1, shape.side, shape.side).repeat_interleave(shape.tubelet, dim=1)
+    found = found.repeat_interleave(shape.patch_size, dim=3).repeat_interleave(shape.patch_size, dim=4)
+    rest = shape.image_size - found.shape[3]
+    return torch.nn.functional.pad(found, (0, rest, 0, rest, 0, 0, 0, shape.frames - found.shape[1]), value=False)
+
+
+def _colour(model: ImageEncoder | VideoEncoder, pixels: Tensor, cover: Cover, normalised: bool = True) -> Tensor:
     """[C, 1, 1]: what covers a patch, as the model processes it; normalised: whether the pixels are already."""
     if cover == "mean":
-        return pixels.mean(dim=(1, 2), keepdim=True)
+        return pixels.mean(dim=(*range(pixels.dim() - 3), -2, -1), keepdim=True).view(-1, 1, 1)
     mean, std = (torch.tensor(one).view(-1, 1, 1) for one in (model.preparation.mean, model.preparation.std))
     black, grey = (-mean / std, torch.zeros_like(mean)) if normalised else (torch.zeros_like(mean), mean)
     return grey if cover == "grey" else black

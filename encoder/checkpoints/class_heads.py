@@ -10,7 +10,7 @@ from encoder.model.encoder import unfilled
 
 #: Ends of the names in config.json's "architectures" -> kind of the head.
 KINDS: dict[str, Kind] = {"ForSequenceClassification": "sequence", "ForTokenClassification": "token",
-                          "ForImageClassification": "sequence",
+                          "ForImageClassification": "sequence", "ForVideoClassification": "sequence",
                           "ForAudioClassification": "sequence"}  # fmt: skip
 PROBLEMS = {
     None: "softmax",

@@ -34,6 +34,7 @@ from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.maps import MapsEncoder
 from encoder.encoders.text import TextEncoder
+from encoder.encoders.video import VideoEncoder
 from encoder.errors import LoadError
 from encoder.inputs.json_file import JSON_BYTES, read_json
 from encoder.inputs.tokenizer import Tokenizer
@@ -42,7 +43,7 @@ from encoder.model.encoder import Encoder, unfilled
 from encoder.model.mlm import MLMHead
 from encoder.model.pooling import Dense, DenseConfig
 
-Loaded = TextEncoder | ImageEncoder | AudioEncoder | JointEncoder | MapsEncoder
+Loaded = TextEncoder | ImageEncoder | VideoEncoder | AudioEncoder | JointEncoder | MapsEncoder
 
 
 def load_folder(

@@ -101,7 +101,7 @@ def _apart(name: str, value: Tensor) -> dict[str, Tensor]:
 def wrap(model: Any, tokenizer: Any = None) -> Loaded:
     """A live model of transformers or sentence-transformers -> an encoder over the same weights.
 
-    tokenizer: its fast tokenizer; of an encoder of images or sound, its processor; None for a model of
+    tokenizer: its fast tokenizer; of an encoder of other inputs, its processor; None for a model of
     sentence-transformers, which has its own. A weight whose layout differs is copied, and `notes` names it: layer scale
     is multiplied into its map, and float16 becomes float32. All others are shared: train the model further, and the
     encoder follows. Raises LoadError for a family that is not known; its attention maps open by `encoder.attentions`.

@@ -17,6 +17,7 @@ from encoder.checkpoints.weights import WeightFiles
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
+from encoder.encoders.video import VideoEncoder
 from encoder.errors import LoadError, quoted
 from encoder.inputs.json_file import read_json
 from encoder.inputs.tokenizer import Tokenizer
@@ -114,14 +115,15 @@ def _number(files: WeightFiles, name: str) -> float:
 # --- a tower -------------------------------------------------------------------------------------------------------
 
 
-def image_encoder(name: str, folder: Path, family: Family, read: LoadedWeights) -> ImageEncoder:
-    """The encoder of a folder whose model accepts images."""
-    assert read.encoder.config.patches is not None
-    head: Any = read.vector
-    return ImageEncoder(
+def image_encoder(name: str, folder: Path, family: Family, read: LoadedWeights) -> Any:
+    """The encoder of a folder whose model accepts images, or videos."""
+    patches, head = read.encoder.config.patches, read.vector
+    assert patches is not None
+    kind: Any = VideoEncoder if patches.frames else ImageEncoder
+    return kind(
         name=name,
         encoder=read.encoder,
-        preparation=read_preparation(folder, read.encoder.config.patches, family.preparation),
+        preparation=read_preparation(folder, patches, family.preparation),
         classifier=read.classifier,
         vector_head=head,
         notes=read.notes,

@@ -26,6 +26,7 @@ from encoder.encoders.joint import JointEncoder
 from encoder.encoders.page import PageEncoder
 from encoder.encoders.seq2seq import Decoder
 from encoder.encoders.text import TextEncoder
+from encoder.encoders.video import VideoEncoder
 from encoder.errors import ConfigError, EncoderError, LoadError, quoted
 from encoder.inputs.json_file import parse_json, read_json
 from encoder.inputs.label_prompt import LabelPrompt
@@ -71,7 +72,7 @@ TOKENS = "embedding.tokens.weight"
 FLOAT16_MAX = 65_504.0
 
 DiskType = Literal["float32", "float16", "bfloat16"]
-Tower = TextEncoder | ImageEncoder | AudioEncoder
+Tower = TextEncoder | ImageEncoder | VideoEncoder | AudioEncoder
 Savable = Tower | JointEncoder
 DISK_TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 

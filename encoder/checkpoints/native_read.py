@@ -29,6 +29,7 @@ from encoder.encoders.image import ImageEncoder, Preparation
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.seq2seq import Decoder, GenerationSettings, check_decoder
 from encoder.encoders.text import TextEncoder
+from encoder.encoders.video import VideoEncoder
 from encoder.errors import LoadError, quoted
 from encoder.inputs import log_mel
 from encoder.inputs.json_file import read_json
@@ -89,7 +90,9 @@ def _joint(name: str, folder: Path, fields: dict[str, Any]) -> JointEncoder:
 def _tower(name: str, folder: Path, fields: dict[str, Any]) -> Tower:
     """The encoder that the fields describe, whose weights are not read yet."""
     config: EncoderConfig = from_fields(EncoderConfig, fields.get("encoder"), "encoder")
-    kind = TextEncoder if config.takes_text else AudioEncoder if config.patches is None else ImageEncoder
+    kind: type[Tower] = TextEncoder if config.takes_text else AudioEncoder
+    if config.patches is not None:
+        kind = VideoEncoder if config.patches.frames else ImageEncoder
     with unfilled():
         parts: dict[str, Any] = {"encoder": Encoder(config)}
         for head in heads_of(kind):

@@ -1,4 +1,4 @@
-"""preprocessor_config.json: how a checkpoint's images are prepared."""
+"""preprocessor_config.json: how a checkpoint's images, or the frames of its videos, are prepared."""
 
 import sys
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from encoder.model.config import Patches
 
 #: Pillow's numbers of the ways to scale an image.
 RESAMPLING: dict[int, Interpolation] = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box"}
-FILE, JOINT_FILE = "preprocessor_config.json", "processor_config.json"
+FILE, JOINT_FILE, VIDEO_FILE = "preprocessor_config.json", "processor_config.json", "video_preprocessor_config.json"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -24,10 +24,13 @@ def read_preparation(folder: Path, patches: Patches, usual_fields: Mapping[str, 
     A processor of images and texts may have its file inside processor_config.json. Raises LoadError, which names an
     unknown setting.
     """
-    fields = {**usual_fields, **read_fields(folder)}
+    fields = {**usual_fields, **(read_video_fields(folder) if patches.frames else read_fields(folder))}
     usual_size = usual_fields.get("size", {})
     if "shortest_edge" in usual_size and isinstance(fields["size"], int):  # one number means a square elsewhere
         fields["size"] = {"shortest_edge": fields["size"]}
+    if "enlarged" in usual_fields:  # the frame around the cut follows from the cut, whatever the file says
+        whole, part = usual_fields["enlarged"]
+        fields["size"] = {"shortest_edge": _side(fields, "crop_size", "height", patches.image_size) * whole // part}
     resample = fields.get("resample", 2)
     if type(resample) is not int or resample not in RESAMPLING:
         raise LoadError(f"{FILE} has an unknown resample={quoted(resample)}: choose 0 to 4 (nearest to box).")
@@ -64,6 +67,16 @@ def read_fields(folder: Path) -> dict[str, Any]:
             raise LoadError(f"{JOINT_FILE} has image_processor={quoted(found)}: specify an object.")
         return found
     return {}
+
+
+def read_video_fields(folder: Path) -> dict[str, Any]:
+    """The same of videos: transformers looks into these files in this order."""
+    found = read_json(folder / JOINT_FILE).get("video_processor") if (folder / JOINT_FILE).is_file() else None
+    if found is not None and not isinstance(found, dict):
+        raise LoadError(f"{JOINT_FILE} has video_processor={quoted(found)}: specify an object.")
+    if found is not None:
+        return found
+    return read_json(folder / VIDEO_FILE) if (folder / VIDEO_FILE).is_file() else read_fields(folder)
 
 
 def resize_of(fields: dict[str, Any], side: int) -> tuple[int, int] | int | None:

@@ -21,7 +21,7 @@ from encoder.checkpoints.maps import NAME, open_maps
 from encoder.edits import Edit, format, parse
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, LoadError, quoted
-from encoder.inputs.layout import Layout, PageGrid, PatchGrid
+from encoder.inputs.layout import Layout, PageGrid, PatchGrid, TubeletGrid
 from encoder.inputs.sound_layout import SpectrogramGrid, TimeSteps
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder, unfilled
@@ -30,7 +30,7 @@ from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
 
 FORMAT = "encoderscope trace 1"
-LAYOUTS = {kind.__name__: kind for kind in (PageGrid, PatchGrid, SpectrogramGrid, TimeSteps)}
+LAYOUTS = {kind.__name__: kind for kind in (PageGrid, PatchGrid, SpectrogramGrid, TimeSteps, TubeletGrid)}
 #: Fields of a Trace that are JSON as they are.
 PLAIN = ("tokens", "labels", "ids", "n_left_out")
 #: Further fields of a DecoderTrace: tensors, and JSON.

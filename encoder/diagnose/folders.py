@@ -17,6 +17,8 @@ from encoder.checkpoints import load
 from encoder.checkpoints.bundled import BUNDLED, bundled_folder
 from encoder.checkpoints.sentence_settings import NO_LIMIT
 from encoder.checkpoints.tokenizer import read_tokenizer
+from encoder.encoders.audio import AudioEncoder
+from encoder.encoders.image import ImageEncoder
 from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, LoadError
@@ -603,7 +605,7 @@ def text_encoder(model: object) -> TextEncoder:
 def signal_encoder(model: object) -> SignalEncoder:
     """The encoder of images or sounds of what `load` opens. Raises EncoderError for a model without one."""
     towers: Mapping[str, Any] = getattr(model, "towers", {})
-    found = next((tower for tower in towers.values() if isinstance(tower, SignalEncoder)), None)
+    found = next((tower for tower in towers.values() if isinstance(tower, ImageEncoder | AudioEncoder)), None)
     if found is None:
         raise EncoderError("This model accepts no images or sounds: choose one such as CLIP, DINOv2 or Whisper.")
     return found

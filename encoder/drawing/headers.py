@@ -134,13 +134,14 @@ class InputHeader(TypedDict):
     kind: str
     #: The query whose weights colour it; None: a mean.
     of: int | None
-    #: Of a text: its tokens, unless there are too many.
+    #: Of a text: its tokens, unless there are too many; of a video, all of them.
     labels: NotRequired[list[str]]
-    #: Of an image: its rows and columns of patches, their tokens row by row, its data, and whether it is drawn with
-    #: smoothing.
+    #: Of an image, or of a video as a sheet of frames: its rows and columns of patches, their tokens row by row, its
+    #: data, and whether it is drawn with smoothing; patches of a side of a frame, 0 for an image.
     rows: NotRequired[int]
     columns: NotRequired[int]
     patches: NotRequired[list[int]]
+    tile: NotRequired[int]
     uri: NotRequired[str]
     smooth: NotRequired[bool]
     #: Of a sound: start, end and band of each token, and the seconds of all.

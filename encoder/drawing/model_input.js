@@ -7,6 +7,12 @@ import { everyFrame } from "./shared.js";
 const STRIP_HEIGHT = 40;
 const WAVE_HEIGHT = 84;
 const IMAGE_SIDE = 224;
+// Kind of input -> what is shown, and a part of it.
+const INPUT_WORDS = {
+  image: ["The image, as patches", "patch"],
+  video: ["The first frame of each time step, as tubelets", "tubelet"],
+  sound: ["The sound, as a waveform", "part"],
+};
 const AROUND = 4; // tokens on each side of the one under the pointer
 const BLUE = "59 130 230"; // as the lines of the open head
 const STRIP_KEYS =
@@ -50,11 +56,10 @@ export class ModelInput {
     const isShown = Boolean(uri ? true : arrays.wave);
     this.element.hidden = this.whole.hidden = !isShown;
     this.element.classList.toggle("enc-model-sound", kind === "sound");
-    this.whole.setAttribute("aria-label", kind === "image" ? "The image, as patches" : "The sound, as a waveform");
+    const [shown, part] = INPUT_WORDS[kind] ?? INPUT_WORDS.sound;
+    this.whole.setAttribute("aria-label", shown);
     const subject = of === null ? "mean weight that it receives here" : `weight of ${this.nameOf(of)} on it`;
-    this.words.textContent = `The bluer a ${kind === "image" ? "patch" : "part"}, the larger the ${subject}, up to ${
-      threeDigits(this.top)
-    }.`;
+    this.words.textContent = `The bluer a ${part}, the larger the ${subject}, up to ${threeDigits(this.top)}.`;
     this.spans = spans ?? null;
     if (uri && uri !== this.uri) this.load(uri);
     this.paintSoon();
@@ -86,7 +91,7 @@ export class ModelInput {
     this.strip.hidden = !isLong;
     if (isLong) this.paintStrip();
     if (this.whole.hidden) return;
-    this.input.kind === "image" ? this.paintImage() : this.paintSound();
+    this.input.patches ? this.paintImage() : this.paintSound();
   }
 
   pen(canvas, width, height) {
@@ -127,7 +132,7 @@ export class ModelInput {
 
   paintImage() {
     const { input, view, arrays, whole } = this;
-    const longer = Math.min(IMAGE_SIDE * view.theme.scale, view.root.clientWidth);
+    const longer = Math.min(IMAGE_SIDE * (input.tile ? 2 : 1) * view.theme.scale, view.root.clientWidth);
     const side = longer / Math.max(input.columns, input.rows); // of a patch
     const [across, down] = [side * input.columns, side * input.rows];
     Object.assign(whole.style, { width: `${across}px`, height: `${down}px` });
@@ -144,6 +149,7 @@ export class ModelInput {
       pen.strokeStyle = token >= first && token < first + count ? "rgb(128 128 128 / 60%)" : "rgb(128 128 128 / 20%)";
       pen.strokeRect(...box);
     }
+    if (input.tile) this.paintFrames(pen, side);
     for (const [token, colour] of this.marks()) {
       const patch = input.patches.indexOf(token);
       if (patch < 0) continue;
@@ -153,6 +159,14 @@ export class ModelInput {
         pen.strokeRect(...box);
       }
     }
+  }
+
+  // A gap between the time steps of a video. side: of a patch.
+  paintFrames(pen, side) {
+    const { rows, columns, tile } = this.input;
+    pen.fillStyle = this.view.theme.background;
+    for (let line = tile; line < columns; line += tile) pen.fillRect(line * side - 2, 0, 4, rows * side);
+    for (let line = tile; line < rows; line += tile) pen.fillRect(0, line * side - 2, columns * side, 4);
   }
 
   paintSound() {
@@ -214,7 +228,7 @@ export class ModelInput {
     const [x, y] = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
     if (x < 0 || x >= 1 || y < 0 || y >= 1) return null;
     if (canvas === this.strip) return Math.floor(x * this.header.count);
-    if (this.input.kind === "image") {
+    if (this.input.patches) {
       const { rows, columns, patches } = this.input;
       return patches[Math.floor(y * rows) * columns + Math.floor(x * columns)];
     }
@@ -259,8 +273,8 @@ export class ModelInput {
   }
 
   around(position) {
-    const { labels } = this.input;
-    if (!labels) return this.nameOf(position);
+    const { labels, patches } = this.input;
+    if (!labels || patches) return this.nameOf(position);
     const before = labels.slice(Math.max(0, position - AROUND), position).join(" ");
     return `${before} [ ${labels[position]} ] ${labels.slice(position + 1, position + 1 + AROUND).join(" ")}`;
   }

@@ -62,7 +62,7 @@ export function story(header, arrays) {
 }
 
 const VALUES = 7; // the step in which values move along the lines of the token
-const INPUTS = { text: "text", image: "image", sound: "sound" };
+const INPUTS = { text: "text", image: "image", video: "video", sound: "sound" };
 const KEYS = {
   all: "every key",
   earlier: "its own key and earlier ones",

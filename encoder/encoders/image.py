@@ -112,13 +112,12 @@ class ImageEncoder(SignalEncoder):
         scaled by Pillow, as the checkpoint's own processor does, others by torch. Raises ImageError for what is not an
         image of this model.
         """
-        return prepared(image, self.preparation, self.patches, self.name)
+        pixels = image_files.as_pixels(image, self.patches.channels, self.name)
+        return prepared(pixels, self.preparation, self.side)
 
     def shown(self, image: Any) -> Tensor:
         """What the model sees of an image, [C, S, S] from 0 to 1: scaled and cut, but not normalised."""
-        mean = torch.tensor(self.preparation.mean).view(-1, 1, 1)
-        std = torch.tensor(self.preparation.std).view(-1, 1, 1)
-        return (self.prepare(image).cpu() * std + mean).clamp(0.0, 1.0)
+        return unnormalised(self.prepare(image).cpu(), self.preparation)
 
     def trace(self, image: Any, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
         """Run one image of any size (`prepare`) and return its Trace. Its tokens are patches, its ids -1.
@@ -152,20 +151,30 @@ class ImageEncoder(SignalEncoder):
         return self._traces(pixels, self.layout, edits, request)
 
 
-def prepared(image: Any, how: Preparation, patches: Patches, name: str) -> Tensor:
-    """`ImageEncoder.prepare`. name: of the model."""
-    pixels = image_files.as_pixels(image, patches.channels, name)
-    side = patches.image_size
-    if how.padded:
+def prepared(pixels: Tensor, preparation: Preparation, side: int) -> Tensor:
+    """Pixels [C, H, W] of `image_files.as_pixels` -> the model's input [C, side, side]."""
+    pixels = middle(_resized(pixels, preparation, side), side)
+    x = pixels if pixels.is_floating_point() else pixels.float() / 255.0
+    mean = torch.tensor(preparation.mean, device=x.device).view(-1, 1, 1)
+    std = torch.tensor(preparation.std, device=x.device).view(-1, 1, 1)
+    return (x - mean) / std
+
+
+def unnormalised(x: Tensor, preparation: Preparation) -> Tensor:
+    """The model's input [..., C, S, S] -> pixels from 0 to 1."""
+    mean, std = (torch.tensor(one).view(-1, 1, 1) for one in (preparation.mean, preparation.std))
+    return (x * std + mean).clamp(0.0, 1.0)
+
+
+def _resized(pixels: Tensor, preparation: Preparation, side: int) -> Tensor:
+    """[C, H, W] -> [C, H', W'], scaled as the checkpoint says."""
+    if preparation.padded:
         pixels = squared(pixels)
     height, width = pixels.shape[1:]
-    wanted = scaled_size(height, width, how.resize or (side, side))
-    scaled = smoothed(pixels, *wanted) if how.smoothed else scaled_to(pixels, *wanted, how.interpolation)
-    pixels = middle(scaled, side)
-    x = pixels if pixels.is_floating_point() else pixels.float() / 255.0
-    mean = torch.tensor(how.mean, device=x.device).view(-1, 1, 1)
-    std = torch.tensor(how.std, device=x.device).view(-1, 1, 1)
-    return (x - mean) / std
+    wanted = scaled_size(height, width, preparation.resize or (side, side))
+    if preparation.smoothed:
+        return smoothed(pixels, *wanted)
+    return scaled_to(pixels, *wanted, preparation.interpolation)
 
 
 def scaled_size(height: int, width: int, resize: tuple[int, int] | int) -> tuple[int, int]:

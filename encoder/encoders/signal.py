@@ -83,8 +83,8 @@ class SignalEncoder(NamedEncoder):
     def embed(self, inputs: Sequence[Any], batch_size: int = 8) -> Tensor:
         """What `prepare` takes -> [n, E], as the checkpoint says. Raises the errors of `prepare`, and OutOfMemory."""
         vectors = [torch.zeros(0, self.width_of_vectors, device=self.device)]
-        is_one = not hasattr(inputs, "__len__") or getattr(inputs, "ndim", 1) == 0  # `prepare` says what fits
-        inputs = [inputs] if is_one else inputs
+        is_several = isinstance(inputs, Sequence) or getattr(inputs, "ndim", 0) > 0
+        inputs = inputs if is_several else [inputs]  # `prepare` says what fits
         for start in range(0, len(inputs), batch_size):
             prepared = [self.prepare(one) for one in inputs[start : start + batch_size]]
             alike = len({one.shape for one in prepared}) == 1  # sounds of any length are not: each runs by itself

@@ -152,7 +152,8 @@ class TextEncoder(NamedEncoder):
         if shape is None:
             raise EncoderError(f"{self.name} reads no image of a page: leave it out, or open a LayoutLMv3.")
         image = image_files.open_picture(image) if isinstance(image, str | bytes | Path) else image
-        pixels = prepared(image, self.page_preparation or Preparation(), shape, self.name)
+        given = image_files.as_pixels(image, shape.channels, self.name)
+        pixels = prepared(given, self.page_preparation or Preparation(), shape.image_size)
         with unfilled():
             encoder = Encoder(self.config.replace(reads_page=True))
         state = self.encoder.state_dict(keep_vars=True)

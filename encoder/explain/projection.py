@@ -3,6 +3,7 @@
 Shapes: T tokens, D d_model, H heads, K width of a head.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -133,10 +134,12 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
     rotation, vector = None, projected_matrix(trace, place, which, slice(token, token + 1))[0]
     if config.position == "rotary" and not config.rotary_input and which != "v":
         base, scaling = config.rotary_of_layer(place.layer)
-        angle = arithmetic.rotary_angles(config.rotary_sign * np.array([token]), config.rotary_width, base, scaling)[0]
         before = projected if normed is None else normed
-        if place.component < config.rotary_width:
-            plain = scaling is None
+        if config.rotary_grid and place.component < config.rotary_width:
+            rotation = _rotation_by_place(trace, place, which, token, before, vector)
+        elif place.component < config.rotary_width:
+            places, plain = config.rotary_sign * np.array([token]), scaling is None
+            angle = arithmetic.rotary_angles(places, config.rotary_width, base, scaling)[0]
             rotation = _rotation(which, token, place.component, base if plain else None, angle, before, vector, config)
     start = 0.0 if head_bias is None else float(head_bias[place.component])
     return Projection(
@@ -179,6 +182,33 @@ def projected_matrix(trace: Trace, place: Place, which: Which, rows: slice = sli
     return array(trace.layer_qkv(place.layer)["qkv".index(which)][place.head, rows])
 
 
+def _pair(c: int, config: EncoderConfig) -> tuple[int, int, int]:
+    """The number of the pair that component c belongs to, and its first and second component."""
+    half = config.rotary_width // 2
+    index = c // 2 if config.rotary_interleaved else c % half
+    return (index, 2 * index, 2 * index + 1) if config.rotary_interleaved else (index, index, index + half)
+
+
+def _rotation_by_place(trace: Trace, place: Place, which: Which, token: int, before: Floats, after: Floats) -> Rotation:
+    """The rotation by a patch's place. In V-JEPA 2 both components of a pair have an angle of their own."""
+    config, half = trace.config, trace.config.rotary_width // 2
+    index, first, second = _pair(place.component, config)
+    encoded = trace.contexts[place.layer].encoded[token : token + 1]
+    cos, sin = (array(one[0]) for one in attend.rotation(config, place.layer, encoded))
+    angles = [math.atan2(float(sin[at]), float(cos[at])) for at in (index, index + half)]
+    names = [r"\theta"] * 2 if angles[0] == angles[1] else [rf"\theta_{{{first}}}", rf"\theta_{{{second}}}"]
+    a, b = (coloured(which, rf"{which}_{{{one}}}") for one in (first, second))
+    matrix = rf"\begin{{pmatrix}} \cos{names[0]} & -\sin{names[0]} \\ \sin{names[1]} & \cos{names[1]} \end{{pmatrix}}"
+    said = dict(zip(names, map(number, angles), strict=True))
+    old, new = ((float(one[first]), float(one[second])) for one in (before, after))
+    columns = [column(*map(number, one)) for one in (old, new)]
+    formula = Formula(
+        symbols=stack(rf"{column(a, b)}' = {matrix} {column(a, b)}"),
+        numbers=stack(*(f"{name} = {angle}" for name, angle in said.items()), f"{columns[1]} = {matrix} {columns[0]}"),
+    )
+    return Rotation((first, second), angles[0], old, new, formula)
+
+
 def _rotation(
     which: Which,
     token: int,
@@ -191,11 +221,7 @@ def _rotation(
 ) -> Rotation:
     """base: None where the frequencies are scaled."""
     width = config.rotary_width
-    half = width // 2
-    pair_index = c // 2 if config.rotary_interleaved else c % half
-    first, second = (
-        (2 * pair_index, 2 * pair_index + 1) if config.rotary_interleaved else (pair_index, pair_index + half)
-    )
+    pair_index, first, second = _pair(c, config)
     turn, minus = float(angle[pair_index]), "-" if config.rotary_reversed else ""
     a, b = coloured(which, rf"{which}_{{{first}}}"), coloured(which, rf"{which}_{{{second}}}")
     pair = column(number(before[first]), number(before[second]))

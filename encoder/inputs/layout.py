@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, Protocol
 from encoder.errors import EncoderError
 
 #: What an encoder accepts; "maps" and "cross": files of attention maps and of cross-attention maps take nothing.
-InputKind = Literal["text", "image", "sound", "maps", "cross"]
+InputKind = Literal["text", "image", "video", "sound", "maps", "cross"]
 
 
 class Layout(Protocol):
@@ -60,6 +60,22 @@ class PatchGrid:
     def patches(self) -> tuple[int, ...]:
         """[R x C]: the tokens of the patches, row by row from the top left."""
         return tuple(range(len(self.before), len(self.before) + self.rows * self.columns))
+
+    @property
+    def names_of_patches(self) -> tuple[str, ...]:
+        """[R x C]: the names of the patches, in the order of `patches`."""
+        tokens = self.tokens
+        return tuple(tokens[token] for token in self.patches)
+
+    @property
+    def tile(self) -> int:
+        """Patches of a side of each picture, where the patches are of several, side by side; 0: of one."""
+        return 0
+
+    @property
+    def coordinates(self) -> tuple[tuple[int, ...], ...]:
+        """[R x C]: row and column of each patch, in the order of `patches`; of a video time step, row and column."""
+        return tuple(divmod(place, self.columns) for place in range(self.rows * self.columns))
 
     def token(self, row: int, column: int) -> int:
         """The token of a patch. Raises EncoderError for a patch that does not exist."""
@@ -136,3 +152,40 @@ class PageGrid(PatchGrid):
         """[side x side]: the tokens of the whole page in one tile; () for a page of one tile."""
         n_tiles = self.rows * self.columns // self.side**2
         return tuple(range(self.firsts[-1], self.firsts[-1] + self.side**2)) if len(self.firsts) > n_tiles else ()
+
+
+@dataclass(frozen=True)
+class TubeletGrid(PageGrid):
+    """A video as a sheet with one tile for each time step, row by row. A tile's patches are the step's tubelets.
+
+    rows, columns: of the sheet; names: "f0-1 r3 c5" for the patch in row 3 and column 5 of the frames 0 and 1.
+    """
+
+    kind: ClassVar[InputKind] = "video"
+
+    @classmethod
+    def of(cls, steps: int, side: int, patch_size: int, tubelet: int) -> "TubeletGrid":
+        """The sheet of `steps` time steps of `tubelet` frames each, with side x side patches; no wider than needed."""
+        across = min(one for one in range(1, steps + 1) if steps % one == 0 and one * one >= steps)
+        firsts = range(0, steps * tubelet, tubelet)
+        times = [f"f{first}" if tubelet == 1 else f"f{first}-{first + tubelet - 1}" for first in firsts]
+        names = tuple(f"{time} r{row} c{column}" for time in times for row in range(side) for column in range(side))
+        return cls(
+            steps // across * side,
+            across * side,
+            patch_size,
+            side=side,
+            names=names,
+            firsts=tuple(range(0, len(names), side**2)),
+        )
+
+    @property
+    def tile(self) -> int:
+        """Patches of a side of a frame."""
+        return self.side
+
+    @property
+    def coordinates(self) -> tuple[tuple[int, ...], ...]:
+        """[R x C]: time step, row and column of each tubelet, in the order of `patches`."""
+        square = self.side**2
+        return tuple((token // square, *divmod(token % square, self.side)) for token in self.patches)

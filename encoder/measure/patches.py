@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError
-from encoder.inputs.layout import PatchGrid
+from encoder.inputs.layout import Layout, PatchGrid
 from encoder.measure.attention_rollout import LONGEST_WHOLE, rollout, rollouts
 from encoder.measure.norm_weighting import norm_weighted_shares
 from encoder.trace.trace import Trace
@@ -20,11 +20,21 @@ from encoder.trace.trace import Trace
 OUTLIER = 3.0
 
 
+def is_of_patches(trace: Trace) -> bool:
+    """Whether a trace is of an image or a video, whose tokens are patches."""
+    return isinstance(trace.layout, PatchGrid)
+
+
 def grid(trace: Trace) -> PatchGrid:
     """The patches of a trace. Raises EncoderError for a trace of something else."""
-    if not isinstance(trace.layout, PatchGrid):
-        raise EncoderError("This trace has no patches: choose a trace of an image.")
-    return trace.layout
+    return grid_of(trace.layout)
+
+
+def grid_of(layout: Layout | None) -> PatchGrid:
+    """The patches of a layout. Raises EncoderError for one of something else."""
+    if not isinstance(layout, PatchGrid):
+        raise EncoderError("This trace has no patches: choose a trace of an image or a video.")
+    return layout
 
 
 def over_image(trace: Trace, rows: Tensor) -> Tensor:
@@ -56,13 +66,12 @@ def attention_distances(trace: Trace) -> Tensor:
     """[L, H]: mean distance in pixels between a patch and the patches that it attends to, weighted by attention.
 
     As Dosovitskiy et al. (2021, figure 7, right), for one image. Special tokens are left out, and each patch's weights
-    on patches are divided by their sum. A head whose patches attend to no patch gives NaN.
+    on patches are divided by their sum. A head whose patches attend to no patch gives NaN. Of a video, the distance
+    within a frame: time counts as none.
     """
     patches = grid(trace)
     own = list(patches.patches)
-    places = torch.stack(
-        torch.meshgrid(torch.arange(patches.rows), torch.arange(patches.columns), indexing="ij"), dim=-1
-    ).reshape(-1, 2)
+    places = torch.tensor(patches.coordinates)[:, -2:]
     apart = torch.cdist(places.double(), places.double()).float().to(trace.mask.device) * patches.patch_size  # [P, P]
     found = torch.zeros(trace.config.n_layers, trace.config.n_heads, device=trace.mask.device)
     place_of = {token: place for place, token in enumerate(own)}
@@ -111,7 +120,7 @@ def registers(trace: Trace) -> tuple[int, ...]:
 def neighbour_similarity(trace: Trace) -> tuple[float, float]:
     """Mean cosine of the position vectors of two patches that share a side, and of two that do not."""
     patches, similar = grid(trace), position_similarity(trace)
-    places = torch.tensor([divmod(place, patches.columns) for place in range(len(patches.patches))])
+    places = torch.tensor(patches.coordinates)
     apart = (places[:, None] - places[None]).abs().sum(-1).to(similar.device)
     return float(similar[apart == 1].mean()), float(similar[apart > 1].mean())
 

@@ -58,7 +58,8 @@ def has_sines_of_grid(encoder: Encoder) -> bool:
 
 
 def turns(config: EncoderConfig, layer: int, n_positions: int) -> tuple[np.ndarray, np.ndarray]:
-    """cos, sin [N, K/2] float32 of the angle that rotates pair c of a layer's queries and keys at each position.
+    """cos, sin [N, K/2] float32 of the angle that rotates pair c of a layer's queries and keys at each position; in
+    V-JEPA 2 of its first component.
 
     Raises EncoderError where positions are not rotary.
     """
@@ -86,6 +87,8 @@ def turned_products(
     own offset, this is the product in the scores. Raises EncoderError where positions are not rotary, or turn what
     queries and keys are made of.
     """
+    if trace.config.rotary_grid:
+        raise EncoderError("This model rotates by rows and columns: its products follow no offset of tokens.")
     if trace.config.rotary_input:
         raise EncoderError("This model rotates before its queries and keys are made: their product follows no offset.")
     q, k, _ = trace.layer_qkv(layer)

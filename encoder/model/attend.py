@@ -21,7 +21,7 @@ from encoder.model.biases import alibi, alibi_slopes, biases, grid_rows, relativ
 from encoder.model.boxes import Beside, BoxBias, BoxTables
 from encoder.model.config import EncoderConfig
 from encoder.model.distances import DistanceTerms, ScoreTerms
-from encoder.model.rotary import grid_angles, rotary_angles, rotate
+from encoder.model.rotary import grid_angles, rotary_angles, rotate, tubelet_angles
 
 #: Up to this many tokens, masks and biases are computed for all pairs; above, for MASK_ROWS queries at a time.
 WHOLE_MASK = 1024
@@ -440,6 +440,8 @@ def rotation(config: EncoderConfig, layer: int, positions: Tensor) -> Rotation:
     """cos, sin [T, R] of the angles by which a layer rotates q and k at these positions."""
     base, scaling = config.rotary_of_layer(layer)
     if config.rotary_grid and config.patches is not None:
+        if config.patches.frames:
+            return tubelet_angles(positions, config.rotary_width, base, config.patches.side)
         special = config.patches.n_tokens - config.patches.count
         return grid_angles(positions, config.d_head, base, config.patches.side, special)
     return rotary_angles(config.rotary_sign * positions, config.rotary_width, base, scaling)

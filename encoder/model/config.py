@@ -41,7 +41,7 @@ ACTIVATIONS: tuple[Activation, ...] = get_args(Activation)
 
 @dataclass(frozen=True)
 class Patches:
-    """Image input: square images, cut into square patches (ViT)."""
+    """Image input: square images, cut into square patches (ViT); or the frames of a video, each such an image."""
 
     #: Pixels of a side.
     image_size: int
@@ -63,6 +63,10 @@ class Patches:
     table: tuple[int, int] | None = None
     #: Whether an RMSNorm follows the patches' linear map, before the positions (AIMv2).
     norm: bool = False
+    #: Frames of a video; 0: the input is one image.
+    frames: int = 0
+    #: Frames whose patches at one place are one token, a tubelet (VideoMAE).
+    tubelet: int = 1
 
     def __post_init__(self) -> None:
         check_whole("registers", self.registers, 0, MAX_LAYERS)
@@ -72,16 +76,25 @@ class Patches:
         check_whole("image_size", self.image_size, 1)
         check_whole("patch_size", self.patch_size, 1, int(self.image_size))
         check_whole("channels", self.channels, 1)
+        check_whole("frames", self.frames, 0)
+        check_whole("tubelet", self.tubelet, 1, max(1, self.frames))
         check_whole("the number of patches", self.count, 1)
         if self.norm and any(self.special.values()):
             raise ConfigError("Only patches without special tokens have a norm of their own: set norm to False.")
         if not self.cls and (self.distillation or self.registers or self.detection):
             raise ConfigError("Images without [CLS] have no other special tokens: set their numbers to 0.")
+        if self.frames and (self.cls or self.norm or self.table):
+            raise ConfigError("Videos have tubelets only: set cls and norm to False, and table to None.")
 
     @property
     def count(self) -> int:
-        """Number of patches of one image."""
-        return self.side**2
+        """Number of patches of one image, or of tubelets of one video."""
+        return self.steps * self.side**2
+
+    @property
+    def steps(self) -> int:
+        """Time steps, of `tubelet` frames each; a rest of frames belongs to none. 1 for an image."""
+        return self.frames // self.tubelet if self.frames else 1
 
     @property
     def side(self) -> int:
@@ -92,7 +105,7 @@ class Patches:
     def n_positions(self) -> int:
         """Rows of the table of positions: of [CLS], DeiT's token, the patches and the detection tokens."""
         rows, columns = self.table or (self.side, self.side)
-        return rows * columns + self.cls + self.distillation + self.detection
+        return self.steps * rows * columns + self.cls + self.distillation + self.detection
 
     @property
     def n_tokens(self) -> int:
@@ -185,7 +198,7 @@ class EncoderConfig:
     rotary_reversed: bool = False
     #: How wavelengths are stretched for longer inputs, one way or one for each layer.
     rotary_scaling: RotaryScaling | tuple[RotaryScaling | None, ...] | None = None
-    #: Whether angles follow a patch's row and column.
+    #: Whether angles follow a patch's row and column (DINOv3), of a tubelet also its time step (V-JEPA 2).
     rotary_grid: bool = False
     #: Whether the vector that q and k are made of turns, in H parts, and not q and k (Wav2Vec2-Conformer).
     rotary_input: bool = False
@@ -271,7 +284,7 @@ class EncoderConfig:
     pad_id: int = 0
 
     # Inputs that are not text
-    #: Image input; None: no images.
+    #: Image or video input; None: neither.
     patches: Patches | None = None
     #: Sound input as patches of a spectrogram; None: none.
     spectrogram: SpectrogramPatches | None = None
@@ -433,8 +446,15 @@ class EncoderConfig:
                 "Keys of distances need a key for each head, an even width and no DeBERTa terms: set distance_keys to "
                 "None."
             )
-        if self.rotary_grid and self.d_head % 4:
+        if self.rotary_grid and self.patches is not None and self.patches.frames:
+            if self.rotary_width % 6:
+                raise ConfigError(
+                    f"Time, rows and columns need pairs each: rotary_width={self.rotary_width} is not a multiple of 6."
+                )
+        elif self.rotary_grid and self.d_head % 4:
             raise ConfigError(f"Rotary rows and columns need four numbers each, and d_head={self.d_head}.")
+        if self.relative_grid and self.patches is not None and self.patches.frames:
+            raise ConfigError("A bias by rows and columns is of one image: set relative_grid to False.")
         if self.relative_grid and self.relative_buckets:
             raise ConfigError("A bias by rows and columns has no buckets: set relative_buckets to 0.")
         if self.relative_gate and (not self.relative_buckets or self.convolutions is None):

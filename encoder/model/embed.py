@@ -155,20 +155,28 @@ def rows_of_tokens(table: Tensor, patches: Patches) -> Tensor:
 
 
 class PatchProjection(nn.Module):
-    """Image [B, C, S, S] -> special tokens and a linear map of each patch, [B, T, E] (Dosovitskiy et al. 2021)."""
+    """Image [B, C, S, S] -> special tokens and a linear map of each patch, [B, T, E] (Dosovitskiy et al. 2021).
+
+    Video [B, F, C, S, S] -> a linear map of each tubelet, time step by time step (Arnab et al. 2021).
+    """
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         assert config.patches is not None
         size = config.patches.patch_size
         width, patches = config.embedding_width, config.patches
-        self.projection = nn.Conv2d(patches.channels, width, kernel_size=size, stride=size, bias=patches.bias)
+        self.is_video = patches.frames > 0
+        sides = (patches.tubelet, size, size) if self.is_video else (size, size)
+        convolution = nn.Conv3d if self.is_video else nn.Conv2d
+        self.projection = convolution(patches.channels, width, kernel_size=sides, stride=sides, bias=patches.bias)  # type: ignore[arg-type]
         self.norm = nn.RMSNorm(width, eps=config.norm_eps) if patches.norm else None
         self.special = [name for name, count in patches.special.items() if count]
         for name in self.special:
             self.register_parameter(name, nn.Parameter(torch.zeros(1, patches.special[name], width)))
 
     def forward(self, pixels: Tensor) -> Tensor:
+        if self.is_video:
+            pixels = pixels.transpose(1, 2)  # [B, C, F, S, S]
         patches = self.projection(pixels).flatten(2).transpose(1, 2)  # [B, P, E]
         if self.norm is not None:
             patches = self.norm(patches)
@@ -367,7 +375,7 @@ class Embedding(nn.Module):
         first: int = 0,
         places: Tensor | None = None,
     ) -> Tensor:
-        """inputs: ids [B, T], pixels [B, C, S, S], sound, or vectors of tokens [B, T, E] -> [B, T, D].
+        """inputs: ids [B, T], pixels [B, C, S, S] or [B, F, C, S, S], sound, vectors of tokens [B, T, E] -> [B, T, D].
 
         places [B, T, P]: of the tokens on their page; None: all are nowhere. With a stream of boxes, its vectors
         follow those of the text: [B, T, D + D'].

@@ -212,7 +212,7 @@ def initialise(model: nn.Module, seed: int, scheme: Initialisation = "xavier") -
     for module in model.modules():
         if isinstance(module, nn.Embedding):
             fill(module.weight, 1.0 if scheme == "xavier" else 0.02)
-        elif isinstance(module, nn.Linear | nn.Conv1d | nn.Conv2d):
+        elif isinstance(module, nn.Linear | nn.Conv1d | nn.Conv2d | nn.Conv3d):
             fan_out, fan_in = module.weight.shape[0], module.weight[0].numel()
             fill(module.weight, (2.0 / (fan_in + fan_out)) ** 0.5 if scheme == "xavier" else 0.02)
             if module.bias is not None:

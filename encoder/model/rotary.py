@@ -109,18 +109,36 @@ def grid_angles(positions: Tensor, width: int, base: float, side: int, special: 
     return angle.cos(), angle.sin()
 
 
+def tubelet_angles(positions: Tensor, width: int, base: float, side: int) -> tuple[Tensor, Tensor]:
+    """Tokens of a video, positions [T] -> cos, sin, [T, R] each: V-JEPA 2's angles (Assran et al. 2025, code).
+
+    A third of the R components rotates by the token's time step, a third by its row, a third by its column; a step has
+    `side` x `side` tokens. Component c of the w of a third has the angle place / base^(2 (c mod w/2) / w), though
+    neighbours are its pairs: so the code was trained. First the angles of each pair's first component, then of its
+    second.
+    """
+    within = positions % side**2
+    places = torch.stack((positions // side**2, within // side, within % side), dim=-1)  # [T, 3]
+    third = width // 3
+    exponent = torch.arange(0, third, 2, device=positions.device, dtype=torch.float32) / third
+    angle = places.float().unsqueeze(-1) * (1.0 / base**exponent).repeat(2)  # [T, 3, w]
+    angle = angle.flatten(-2)
+    angle = torch.cat((angle[:, 0::2], angle[:, 1::2]), dim=-1)
+    return angle.cos(), angle.sin()
+
+
 def rotate(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False) -> Tensor:
     """x [..., T, K], cos and sin [T, R] -> [..., T, K]: each pair of the first R components rotated, in float32.
 
-    Pairs are (c, c + R/2), or neighbours (2c, 2c + 1) where they are interleaved. Components after R stay.
+    Pairs are (c, c + R/2), or neighbours (2c, 2c + 1) where they are interleaved. Components after R stay. The first
+    R/2 angles are those of the pairs' first components, the others of their second ones.
     """
     width = cos.shape[-1]
     turned = x[..., :width].float()
     if interleaved:
         first, second = turned[..., 0::2], turned[..., 1::2]
-        half = width // 2
-        cos, sin = cos[..., :half], sin[..., :half]
-        out = torch.stack((first * cos - second * sin, second * cos + first * sin), dim=-1).flatten(-2)
+        (cos, cos2), (sin, sin2) = cos.chunk(2, dim=-1), sin.chunk(2, dim=-1)
+        out = torch.stack((first * cos - second * sin, second * cos2 + first * sin2), dim=-1).flatten(-2)
     else:
         first, second = turned.chunk(2, dim=-1)
         out = turned * cos + torch.cat((-second, first), dim=-1) * sin

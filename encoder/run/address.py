@@ -63,6 +63,7 @@ NAMES = frozenset(
         "page_image",
         "image",
         "sound",
+        "video",
         "long",
     }
     | {"window", "stride", "pad", "padding", "edits", "stack", "output", *PLACES, *UNTRAINED_NAMES}
@@ -142,7 +143,7 @@ def _kind(values: Mapping[str, str]) -> InputKind:
     shipped = BUNDLED.get(values.get("model", "minilm"))
     if shipped is not None:
         return next((kind for kind in shipped.kinds if kind == tower), shipped.kinds[0])
-    kinds: tuple[InputKind, ...] = ("image", "sound")
+    kinds: tuple[InputKind, ...] = ("image", "sound", "video")
     return next((kind for kind in kinds if kind == tower or (values.get(kind) and "text" not in values)), "text")
 
 
@@ -198,7 +199,7 @@ def _model_values(model: ModelSpec) -> dict[str, str]:
 def _input_values(run: Run) -> dict[str, str]:
     own = run.input
     if isinstance(own, Media):
-        return {own.kind: own.name} if own.kind in ("image", "sound") else {}
+        return {own.kind: own.name} if own.kind in ("image", "sound", "video") else {}
     windows = {} if own.window is None else {"long": "windows", "window": own.window, "stride": own.stride}
     boxes = None if own.boxes is None else texts_of_boxes.write_short(own.boxes)
     nodes = None if own.nodes is None else texts_of_nodes.write_short(own.nodes)

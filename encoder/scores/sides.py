@@ -23,7 +23,7 @@ from encoder.encoders.named import NamedEncoder
 from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
-from encoder.inputs.layout import Layout, PatchGrid
+from encoder.inputs.layout import Layout, PatchGrid, TubeletGrid
 from encoder.inputs.sound_layout import SoundLayout
 from encoder.inputs.text import Tokenized, readable
 from encoder.model.device import explain_out_of_memory, one_thread
@@ -178,7 +178,7 @@ def side_of(
 
 
 def signal_side(model: SignalEncoder, given: Any) -> Side:
-    """An image or a sound in at most REGIONS parts: neighbouring patches, or stretches of time.
+    """An image, a video or a sound in at most REGIONS parts: neighbouring patches, or stretches of time.
 
     Raises EncoderError for a model whose pooling has weights of its own for every patch.
     """
@@ -186,7 +186,12 @@ def signal_side(model: SignalEncoder, given: Any) -> Side:
     with torch.no_grad():
         x = model.encoder.embedding(prepared, None, None)
     layout = model.trace(given).layout
-    found, level = (_blocks(layout), "region") if isinstance(layout, PatchGrid) else (_stretches(layout), "stretch")  # type: ignore[arg-type]
+    if isinstance(layout, TubeletGrid):
+        found, level = _stretches_of_video(layout), "region"
+    elif isinstance(layout, PatchGrid):
+        found, level = _blocks(layout), "region"
+    else:
+        found, level = _stretches(layout), "stretch"  # type: ignore[arg-type]
     pooled = torch.ones(x.shape[1], dtype=torch.bool, device=x.device)
     return Side(model, tuple(found), level, x, pooled, given=given, layout=layout)
 
@@ -213,6 +218,27 @@ def _blocks(grid: PatchGrid) -> list[Part]:
         patches = product(range(down[row], down[row + 1]), range(across[column], across[column + 1]))
         places = tuple(grid.token(*patch) for patch in patches)
         found.append(Part(f"row {row + 1}, column {column + 1}", places, (places[0], places[-1] + 1)))
+    return found
+
+
+def _stretches_of_video(grid: TubeletGrid) -> list[Part]:
+    """Stretches of time steps, in two rows and two columns of regions each where there are as many patches."""
+    halves = min(2, grid.side)
+    places = torch.tensor(grid.coordinates)  # [P, 3]
+    times = np.array_split(range(int(places[:, 0].max()) + 1), min(REGIONS // halves**2, len(grid.firsts)))
+    found = []
+    for steps, row, column in product(times, range(halves), range(halves)):
+        inside = torch.tensor([row, column]) == places[:, 1:] * halves // grid.side
+        own = inside.all(dim=1) & (places[:, 0] >= int(steps[0])) & (places[:, 0] <= int(steps[-1]))
+        tokens = tuple(sorted(grid.patches[index] for index in own.nonzero().flatten().tolist()))
+        first, last = (grid.tokens[one].split()[0].removeprefix("f").split("-") for one in (tokens[0], tokens[-1]))
+        found.append(
+            Part(
+                f"frames {first[0]} to {last[-1]}, row {row + 1}, column {column + 1}",
+                tokens,
+                (tokens[0], tokens[-1] + 1),
+            )
+        )
     return found
 
 

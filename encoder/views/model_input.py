@@ -1,4 +1,4 @@
-"""What the model's picture shows next to its rows: the whole text, the image or the sound that the tokens come from.
+"""What the model's picture shows next to its rows: the text, image, video or sound that the tokens come from.
 
 Shapes: T tokens of the trace, W tokens of the window, H x W pixels of an image, N samples, P parts of a waveform.
 """
@@ -33,7 +33,8 @@ def beside(
     """The input as a whole: values of the header, and arrays.
 
     `received` [T], float32: the weights of the query in the open head, or without one, their mean over the window.
-    given: uint8 [H, W, 3] or [H, W], an image as the model sees it, or the Sound; of a text nothing is needed.
+    given: uint8 [H, W, 3] or [H, W], an image as the model sees it, or a video's frames side by side; or the Sound; of
+    a text nothing is needed.
     Raises EncoderError for an array of another shape, and for an input that is not the trace's.
     """
     rows = window if query is None else slice(query, query + 1)
@@ -44,9 +45,11 @@ def beside(
         header["labels"] = list(trace.labels)
     elif isinstance(trace.layout, PatchGrid):
         grid = trace.layout
-        header |= {"rows": grid.rows, "columns": grid.columns, "patches": list(grid.patches)}
+        header |= {"rows": grid.rows, "columns": grid.columns, "patches": list(grid.patches), "tile": grid.tile}
+        if trace.kind == "video":  # the sheet's rows are not those of a frame
+            header["labels"] = list(trace.labels)
         if given is not None:
-            header |= _image(given)
+            header |= _image(given, MOST_PIXELS * (2 if grid.tile else 1))
     elif trace.kind == "sound":
         spans = sound_layout(trace).spans
         header["spans"] = [
@@ -58,13 +61,14 @@ def beside(
     return header, arrays
 
 
-def _image(given: Given) -> dict[str, object]:
-    """The image as a data URI; smooth: whether it is large enough to be drawn with smoothing."""
+def _image(given: Given, most: int) -> dict[str, object]:
+    """The image as a data URI, its longer side at most so many pixels; smooth: whether it is large enough to be drawn
+    with smoothing."""
     if not isinstance(given, np.ndarray) or given.dtype != np.uint8 or given.shape[2:] not in ((), (3,)):
         raise EncoderError("This trace is of an image: specify its pixels as uint8 [H, W, 3] or [H, W].")
     picture, file = Image.fromarray(given), io.BytesIO()
     small = max(picture.size) <= LOSSLESS_PIXELS
-    picture.thumbnail((MOST_PIXELS, MOST_PIXELS))
+    picture.thumbnail((most, most))
     picture.save(file, "PNG") if small else picture.save(file, "WEBP", quality=80)
     data = base64.b64encode(file.getvalue()).decode()
     return {"uri": f"data:image/{'png' if small else 'webp'};base64,{data}", "smooth": not small}

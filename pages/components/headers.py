@@ -74,6 +74,10 @@ class PatchHeader(TypedDict):
 
     alt: str
     label: str
+    #: Of each patch, row by row.
+    names: list[str]
+    #: Patches of a side of each of several pictures (the time steps of a video); 0: it is one picture.
+    tile: int
     #: Row and column of the framed patch.
     selected: list[int] | None
     opacity: float

@@ -60,10 +60,8 @@ class PatchView extends Drawing {
     pen.imageSmoothingEnabled = this.picture.width >= SMOOTH;
     pen.drawImage(this.picture, 0, 0, this.across, this.down);
     this.arrays.weights.data.forEach((weight, at) => this.shade(pen, at, weight));
-    pen.strokeStyle = "rgb(128 128 128 / 45%)";
-    pen.lineWidth = 1;
-    for (let line = 1; line < this.columns; line++) this.line(pen, (line * this.across) / this.columns, true);
-    for (let line = 1; line < this.rows; line++) this.line(pen, (line * this.down) / this.rows, false);
+    this.lines(pen, 1, "rgb(128 128 128 / 45%)", 1);
+    if (this.header.tile) this.paintFrames(pen, this.header.tile);
     if (this.hovered) this.frame(pen, this.hovered, "rgb(255 255 255 / 80%)", 2);
     if (this.selected) {
       this.frame(pen, this.selected, "#000", 5);
@@ -86,6 +84,29 @@ class PatchView extends Drawing {
   box([row, column]) {
     const [width, height] = [this.across / this.columns, this.down / this.rows];
     return [column * width, row * height, width, height];
+  }
+
+  // After each `step` patches, between rows and between columns.
+  lines(pen, step, colour, width) {
+    Object.assign(pen, { strokeStyle: colour, lineWidth: width });
+    for (let line = step; line < this.columns; line += step) this.line(pen, line * this.across / this.columns, true);
+    for (let line = step; line < this.rows; line += step) this.line(pen, line * this.down / this.rows, false);
+  }
+
+  // The time steps of a video: a gap between them, and the frames of each.
+  paintFrames(pen, tile) {
+    this.lines(pen, tile, this.theme.background, 4);
+    Object.assign(pen, { font: `${11 * this.theme.scale}px ${this.theme.font}`, textBaseline: "top" });
+    for (let row = 0; row < this.rows; row += tile) {
+      for (let column = 0; column < this.columns; column += tile) {
+        const frames = this.header.names[row * this.columns + column].split(" ")[0];
+        const [x, y] = this.box([row, column]);
+        pen.fillStyle = "rgb(0 0 0 / 60%)";
+        pen.fillRect(x + 3, y + 3, pen.measureText(frames).width + 6, 15 * this.theme.scale);
+        pen.fillStyle = "#fff";
+        pen.fillText(frames, x + 6, y + 5);
+      }
+    }
   }
 
   line(pen, at, isVertical) {
@@ -124,8 +145,9 @@ class PatchView extends Drawing {
   }
 
   nameOf([row, column]) {
-    const weight = this.arrays.weights.data[row * this.columns + column];
-    return `r${row} c${column}: ${Number.isFinite(weight) ? threeDigits(weight) : "not measured"}`;
+    const patch = row * this.columns + column;
+    const weight = this.arrays.weights.data[patch];
+    return `${this.header.names[patch]}: ${Number.isFinite(weight) ? threeDigits(weight) : "not measured"}`;
   }
 
   hover(patch, event) {

@@ -29,6 +29,8 @@ def patch_map(
     alt: str,
     colorscale: Sequence[Sequence[int]] | np.ndarray,
     label: str,
+    names: Sequence[str],
+    tile: int = 0,
     selected: tuple[int, int] | None = None,
     opacity: float = 0.6,
     top: float | None = None,
@@ -45,6 +47,8 @@ def patch_map(
         alt: a sentence for screen readers.
         colorscale: 256 colours [red, green, blue], 0 to 255.
         label: what the weights are, for the label of a patch.
+        names: of the patches, row by row.
+        tile: patches of a side of each of several pictures, side by side; 0: it is one.
         selected: (row, column) with the frame.
         opacity: of the colours, 0 to 1.
         top: the weight of the last colour; None: the largest.
@@ -64,6 +68,8 @@ def patch_map(
     header: PatchHeader = {
         "alt": alt,
         "label": label,
+        "names": list(names),
+        "tile": int(tile),
         "selected": None if selected is None else [int(part) for part in selected],
         "opacity": float(opacity),
         "top": most if top is None else float(top),
@@ -75,7 +81,7 @@ def patch_map(
     _render(
         key=key,
         data=wire.pack(header, arrays),
-        height=size + 30,
+        height=round(size * image.shape[0] / max(image.shape[:2])) + 30,
         on_patch_change=lambda: events.tell(key, "patch", lambda value: _event(value, rows, columns), on_event),
     )
 

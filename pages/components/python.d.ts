@@ -92,6 +92,7 @@ interface InputHeader {
   rows?: number;
   columns?: number;
   patches?: Array<number>;
+  tile?: number;
   uri?: string;
   smooth?: boolean;
   spans?: Array<[number, number, number | null] | null>;
@@ -248,6 +249,8 @@ interface PlotHeader {
 interface PatchHeader {
   alt: string;
   label: string;
+  names: Array<string>;
+  tile: number;
   selected: Array<number> | null;
   opacity: number;
   top: number;

@@ -1,4 +1,4 @@
-"""Occlusion of an image or a sound: each part is covered, and the fall is compared with attention."""
+"""Occlusion of an image, a video or a sound: each part is covered, and the fall is compared with attention."""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ def show(view: View) -> Export | None:
     falls = covered.alone()
     if falls is None:
         return None
-    of_image = view.trace.kind == "image"
+    of_image = patches.is_of_patches(view.trace)
     token = over_image.token(view) if of_image else _token_of_sound(view)
     name = plain(view.trace.labels[token])
     orders = {"attention": _weights(view, covered, token, "attention")}
@@ -73,7 +73,7 @@ def _over_image(view: View, covered: Occlusion, falls: np.ndarray) -> pd.DataFra
         with right:
             _, over = over_image.weights_of(view, "attention")
             over_image.draw_weights(view, over, f"L{view.layer} H{view.head}, attention", key="patch-attention")
-    return pd.DataFrame({"patch": view.trace.labels[len(patches.grid(view.trace).before) :], "fall": falls})
+    return pd.DataFrame({covered.part: patches.grid(view.trace).names_of_patches, "fall": falls})
 
 
 def _largest(covered: Occlusion, falls: np.ndarray) -> str:

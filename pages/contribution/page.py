@@ -23,7 +23,7 @@ SHOW: dict[str, Callable[[View], Export | None]] = {
     "class": of_class.show,
 }
 #: Occlusion covers parts of what the model receives: hidden tokens of a text, patches, windows of a sound.
-OCCLUSION = {"text": deletion.show, "image": occlusion.show, "sound": occlusion.show}
+OCCLUSION = {"text": deletion.show, "image": occlusion.show, "video": occlusion.show, "sound": occlusion.show}
 
 
 def main(view: View) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from encoder.measure import telling
+from encoder.measure import patches, telling
 from encoder.measure.head_definitions import Definition
 from encoder.measure.ranking import largest_cell
 from pages.core.view import View, head_measures
@@ -110,7 +110,7 @@ def chosen(view: View) -> Colouring | None:
 
 def over_image(view: View) -> bool:
     """Whether the small maps are drawn over an image."""
-    return head_options.shown_view(view) == "text" and view.trace.kind == "image"
+    return head_options.shown_view(view) == "text" and patches.is_of_patches(view.trace)
 
 
 def _up_to(values: np.ndarray) -> tuple[float, float]:

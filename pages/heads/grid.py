@@ -15,6 +15,7 @@ from pages.components import head_grid
 from pages.components.button import button
 from pages.components.events import GridEvent
 from pages.components.lazy import popover
+from pages.core.inputs.input_words import words_of
 from pages.core.view import View, head_measures, maps, selection
 from pages.core.widgets import over_image
 from pages.core.widgets.comparison import EVERY_HEAD
@@ -109,7 +110,8 @@ def _caption(view: View, options: Options, kept: np.ndarray, order: list[Head] |
         yield said
     elif colourings.over_image(view):
         name = token_names.plain(view.trace.labels, over_image.token(view))
-        yield f"Each map: what {name} attends to; colours up to the head’s own largest weight on a patch."
+        part = words_of(view.trace).part
+        yield f"Each map: what {name} attends to; colours up to the head’s own largest weight on a {part}."
     elif options.cells != AS_COMPUTED.cells:
         yield "The small maps use the same options."
     if state.get(Params.view) == "beside" and view.trace.n_tokens > EVERY_HEAD:

@@ -1,4 +1,5 @@
-"""The view of an image: what the selected patch attends to, laid over the image; the same for all heads in the grid."""
+"""The view of an image or of a video's frames: what the selected patch attends to, laid over it; the same for all
+heads in the grid."""
 
 import numpy as np
 import streamlit as st
@@ -8,6 +9,7 @@ from encoder.documents import tables
 from encoder.figures.numbers import three_digits
 from encoder.maps import aggregate
 from encoder.measure import patches
+from pages.core.inputs.input_words import words_of
 from pages.core.view import View, selection
 from pages.core.widgets import Export, answer, class_head, over_image, place, title
 from pages.core.widgets.occlusion import controls
@@ -41,13 +43,15 @@ def draw(view: View) -> Export:
 def _draw_weights(view: View, overlay: str) -> str:
     row, over = over_image.weights_of(view, overlay)
     labels, grid, token = view.trace.labels, patches.grid(view.trace), over_image.token(view)
-    beside = token_names.some(grid.before) if grid.before else "all tokens around the page"
-    on_special = three_digits(float(row.sum() - over.sum()))
-    hint = gestures.invitation("Select a patch to read its row.") if view.i is None else ""
+    part = words_of(view.trace).part
+    hint = gestures.invitation(f"Select a {part} to read its row.") if view.i is None else ""
+    if any(grid.special):
+        beside = token_names.some(grid.before) if grid.before else "all tokens around the page"
+        hint = f"On {beside}, without a {part}: {three_digits(float(row.sum() - over.sum()))}. {hint}"
     with answer.area():
         answer.draw(
             f"{token_names.bold(labels, token)} {VERBS[overlay]} {answer.largest(row, labels)}.",
-            f"On {beside}, without a patch: {on_special}. {hint}",
+            hint,
             clear=None if view.i is None else selection.clear,
         )
         over_image.draw_weights(view, over, OVERLAYS[overlay], opacity=state.newest(Params.opacity))
@@ -69,12 +73,14 @@ def _draw_falls(view: View) -> str:
 
 
 def small_maps(view: View) -> np.ndarray:
-    """uint8 [L, H, R, C]: what the token attends to in every head, over the patches."""
+    """uint8 [L, H, s, s]: what the token attends to in every head, over the patches, in the middle of a square."""
     token = over_image.token(view)
 
     def make(trace: Trace) -> np.ndarray:
         over = patches.over_image(trace, patches.rows_of_token(trace, token))
-        return aggregate.to_uint8(over / over.amax(dim=(-1, -2), keepdim=True).clamp_min(1e-9))
+        found = aggregate.to_uint8(over / over.amax(dim=(-1, -2), keepdim=True).clamp_min(1e-9))
+        missing = [max(found.shape[2:]) - length for length in found.shape[2:]]
+        return np.pad(found, ((0, 0), (0, 0), *((one // 2, one - one // 2) for one in missing)))
 
     return view.derived(("patch maps", token), make)
 

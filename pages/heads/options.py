@@ -5,6 +5,7 @@ import streamlit as st
 from encoder.export import Map, Options
 from encoder.inputs.nodes import given_nodes
 from encoder.maps import beyond, is_whole
+from encoder.measure import patches
 from encoder.run import DECODER, Text
 from encoder.trace import tokens
 from encoder.views.options import HEAD_VIEWS
@@ -71,7 +72,7 @@ def _inside(view: View) -> View:
 
 
 def shown_view(view: View) -> str:
-    """The open view: as chosen; otherwise the map of a text, and a page, an image or a sound itself."""
+    """The open view: as chosen; otherwise the map of a text, and a page or another input itself."""
     return state.get(Params.view) or _usual_view(view)
 
 
@@ -162,7 +163,7 @@ def controls(view: View) -> None:
             "“By type” under All heads shows the thresholds.",
         )
     padding.length_control(view)
-    if view.trace.kind == "image":
+    if patches.is_of_patches(view.trace):
         state.bound(st.slider, Params.opacity, "Opacity of colours over the image", 0.0, 1.0, step=0.05)
     if of_text and (said := beyond(view.trace, "Whole words and sentence pairs work")):
         st.caption(said)

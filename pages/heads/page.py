@@ -53,7 +53,8 @@ OF_HEAD: dict[str, Callable[[View, Map], HeadView]] = {
 TRAINED: dict[str, Callable[[View], Export | None]] = {"vectors": vectors.draw, "beside": compare.draw}
 #: What draws the input itself, by its kind, in the place of its text.
 OF_INPUT: dict[str, Callable[[View], Export]] = {
-    "page": page_words.draw, "tree": page_words.draw, "image": image.draw, "sound": sound.draw,
+    "page": page_words.draw, "tree": page_words.draw, "image": image.draw, "video": image.draw,
+    "sound": sound.draw,
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from pages.core.corpora.atlases import AtlasParams as AtlasParams  # registered 
 from pages.state import Head, Param, choice, flag, heads, number, span, state, string, whole_number
 
 #: The title of the view "text": the input itself.
-INPUTS = {"text": "Text", "page": "Page", "tree": "Nodes", "image": "Image", "sound": "Sound"}
+INPUTS = {"text": "Text", "page": "Page", "tree": "Nodes", "image": "Image", "video": "Video", "sound": "Sound"}
 OVERLAYS = {"attention": "Attention", "weighted": "Norm-weighted", "rollout": "Rollout", "occlusion": "Occlusion"}
 AVERAGES = ("none", "heads", "layers", "both")
 MOST_PINS = 4
@@ -28,7 +28,7 @@ MODELS = {
 class Params:
     """The view of the open head, and the grid of all heads."""
 
-    # Unset: the map of a text; a page, an image or a sound itself.
+    # Unset: the map of a text; a page, an image, a video or a sound itself.
     view: Param[str] = choice("", ("", *HEAD_VIEWS), shown="Map")
     words: Param[bool] = flag()
     between: Param[str] = choice("all", PAIRS)

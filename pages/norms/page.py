@@ -7,7 +7,7 @@ import streamlit as st
 from encoder import figures
 from encoder.documents import tables
 from encoder.documents.document import Section
-from encoder.measure import norms
+from encoder.measure import norms, patches
 from encoder.model.layers import NORM_NAMES
 from pages.core.frame.frame import heading, show
 from pages.core.view import View
@@ -79,7 +79,7 @@ def placement(selected: Selected) -> str:
 def others(selected: Selected) -> Figures:
     """What raises a standard deviation, and two other norms."""
     drawn = outlier_dimensions(selected) | three_norms(selected)
-    if selected.trace.kind == "image":
+    if patches.is_of_patches(selected.trace):
         patch_norms.draw(selected.view)
     return drawn
 

@@ -48,12 +48,11 @@ def _said(found: patches.PatchNorms, grid: patches.PatchGrid) -> str:
     medians = found.cutoffs / patches.OUTLIER
     ratios = found.patches / np.maximum(medians, np.finfo(np.float32).tiny)[:, None]
     layer, patch = largest_cell(ratios)
-    row, column = divmod(patch, grid.columns)
     where = "in the input" if layer == 0 else f"after layer {layer - 1}"
-    largest = f"r{row} c{column} {where}, {three_digits(float(ratios[layer, patch]))} times the median"
+    largest = f"{grid.names_of_patches[patch]} {where}, {three_digits(float(ratios[layer, patch]))} times the median"
     last = f"After the last layer: {int(found.outliers[-1].sum())} of {found.patches.shape[1]:,} patches are outliers."
     if not found.outliers.any():
-        return f"**No outlier** in this image: the largest norm is that of {largest}."
+        return f"**No outlier** here: the largest norm is that of {largest}."
     return f"{last} Largest: {largest}."
 
 

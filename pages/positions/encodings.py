@@ -10,6 +10,7 @@ from encoder import figures
 from encoder.measure import patches
 from pages.components import on_click, plot
 from pages.components.events import PlotEvent
+from pages.core.inputs.input_words import words_of
 from pages.core.view import View, ViewParams
 from pages.core.widgets import answer
 from pages.core.words import about, gestures, references, token_names
@@ -165,15 +166,21 @@ MOST_PATCHES = 400
 
 def patch_positions(view: View) -> None:
     """A small map for each patch: the cosine of its position with those of all patches; nothing without patches."""
-    if view.trace.kind != "image" or view.trace.position is None:
+    if not patches.is_of_patches(view.trace) or view.trace.position is None:
         return
     grid = patches.grid(view.trace)
     if grid.rows * grid.columns > MOST_PATCHES:
-        st.caption(f"The grid of small maps is drawn up to {MOST_PATCHES} patches; this model has more.")
+        parts = words_of(view.trace).parts
+        st.caption(f"The grid of small maps is drawn up to {MOST_PATCHES} {parts}; this model has more.")
         return
     st.markdown(about.text(__file__, "patches"))
     near, far = view.derived("patch neighbours", patches.neighbour_similarity)
-    st.markdown(f"Mean cosine of two patches that share a side: **{near:.3f}**; of all other pairs: **{far:.3f}**.")
+    words = words_of(view.trace)
+    near_in_time = ", or a place in neighbouring time steps" if grid.tile else ""
+    st.markdown(
+        f"Mean cosine of two {words.parts} that share a side{near_in_time}: **{near:.3f}**; of all other pairs: "
+        f"**{far:.3f}**."
+    )
     similar = view.derived("patch positions", lambda trace: patches.position_similarity(trace).cpu().numpy())
     plot(
         figures.position_grid(similar, grid.rows, grid.columns),

@@ -49,6 +49,8 @@ def rotary(view: View, n_positions: int) -> None:
         alt=f"Rotation angle of {cos.shape[1]} pairs of components at {n_positions} positions.",
         on_event=select_position(view),
     )
+    if config.rotary_grid:  # no angle follows the order of the tokens
+        return
     base, last = config.rotary_base_of_layer(view.layer), cos.shape[1] - 1
     slowest = base ** (-2 * last / config.d_head)
     st.caption(

@@ -10,7 +10,7 @@ from encoder.explain import latex
 from encoder.explain.source import array
 from encoder.figures.numbers import three_digits
 from encoder.maps import EXACT_TOKENS
-from encoder.measure import positions
+from encoder.measure import patches, positions
 from pages.core.frame import input_row
 from pages.core.frame.frame import heading, show
 from pages.core.inputs.input_words import words_of
@@ -63,7 +63,7 @@ def parts(view: View) -> dict[str, str]:
     found = {"without": "Without positions", "encoding": "Encoding", "similar": "Similarity of positions"}
     if trace.kind == "text":
         return {"order": "Reverse order", **found}
-    has_patches = trace.kind == "image" and trace.position is not None
+    has_patches = patches.is_of_patches(trace) and trace.position is not None
     return {"order": "Places of the patches", **found} if has_patches else found
 
 
@@ -129,7 +129,7 @@ def offset_pictures(view: View) -> None:
     config = view.loaded.config
     if config.position == "rotary":
         rotary(view, chosen_number(view))
-    if config.position in FORMULAS:
+    if config.position in FORMULAS and not config.rotary_grid:
         formulas.show(
             FORMULAS[config.position].replace("q_", "x_") if config.rotary_input else FORMULAS[config.position]
         )
@@ -177,12 +177,15 @@ def encoding_in_words(view: View, added: np.ndarray | None) -> str:
         kind = "sines of a grid"
     elif config.rotary_input:
         kind = "rotary input"
+    elif config.rotary_grid:
+        kind = "rotary grid"
     elif kind == "none" and has_terms(config):
         kind = "disentangled" if config.disentangled is not None else "distance keys"
     elif kind == "none" and config.table_rows:
         kind = "grid" if config.relative_grid else "relative"
+    axes = "time step, row and column" if trace.kind == "video" else "row and column"
     values = {"name": view.loaded.name, "longest": f"{config.max_tokens:,}", "input": words_of(trace).input}
-    return about.text(__file__, kind, **values)
+    return about.text(__file__, kind, axes=axes, **values)
 
 
 def mechanism(view: View) -> str:

@@ -7,6 +7,7 @@ import streamlit as st
 
 from encoder import classify, figures
 from encoder.inputs.sound_files import wav_bytes
+from encoder.measure import patches
 from pages.components import plot
 from pages.core.inputs import edited
 from pages.core.view import View
@@ -37,11 +38,12 @@ def show(view: View) -> None:
         if class_head.model_of(view).classifier is not None:
             exported(view, "").draw()
         return
-    bars, *pictures = st.columns(3 if view.loaded.takes == "image" else 2, gap="medium")
+    of_patches = patches.is_of_patches(view.trace)
+    bars, *pictures = st.columns(3 if of_patches else 2, gap="medium")
     with bars:
         draw_bars(view)
     lines = ""
-    if view.loaded.takes == "image":
+    if of_patches:
         with errors_said(st.info, icon=":material/info:"):
             lines = of_image(view, *pictures)
     else:

@@ -1,4 +1,4 @@
-"""An image or a sound as the query: captions of a model with two encoders, or other inputs of its kind, ranked."""
+"""An image, a video or a sound as the query: captions of a model with two encoders, or inputs of its kind, ranked."""
 
 import dataclasses
 from typing import Any
@@ -28,7 +28,7 @@ def choose(view: View) -> Subject | None:
         source.controls(view.loaded)
         view = dataclasses.replace(view, run=dataclasses.replace(view.run, input=chosen_input.current(view.model)))
         own = view.run.input.name
-        if view.loaded.takes == "image":
+        if source.shown(view.loaded, own) is not None:
             second_input.picture(view, own, "Query")
         else:
             st.audio(wav_bytes(view.given), format="audio/wav")

@@ -7,6 +7,7 @@ import streamlit as st
 
 from encoder.figures.colours import signed_lut
 from encoder.inputs.sound_files import wav_bytes
+from encoder.measure import patches
 from encoder.scores import ScoreExplanation, WordEffect
 from encoder.texts.hits import LEAST_EFFECT
 from pages.components.patch_map import patch_map
@@ -72,12 +73,15 @@ def _of_input(subject: Subject, at: int, name: str, text: str, words: tuple[Word
     """An image with the effect of each region over it, a sound with its stretches, or a caption."""
     side, takes = subject.why.source.sides[at], subject.why.source.sides[at].model.takes
     over = side.over_patches(np.array([one.effect for one in words]))
-    if takes == "image" and over is not None:
+    if over is not None:
         st.caption(f"{name}: {plain(text)}")
         image = input_kinds.of(side.model).shown(side.model, subject.names[at])
+        assert image is not None, "what has patches is shown as a picture"
         look = {"colorscale": signed_lut(), "signed": True, "size": IMAGE_SIZE, "opacity": over_image.OPACITY}
         what = f"{subject.why.kind} lost without it"
         alt = f"{name}: {text}, each region coloured by what the {subject.why.kind} loses without it."
+        grid = patches.grid_of(side.layout)
+        look |= {"names": grid.names_of_patches, "tile": grid.tile}
         patch_map(image, over, key=f"texts-image:{at}", alt=alt, label=what, top=limit, **look)
         return
     if takes == "sound":

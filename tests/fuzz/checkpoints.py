@@ -35,7 +35,8 @@ VALUES: tuple[Any, ...] = (
 
 PICTURE = torch.rand(3, 30, 40, generator=torch.Generator().manual_seed(0))
 INPUTS: dict[str, tuple[Any, ...]] = {
-    "text": ("the cat [MASK] w12", "a b"), "image": (PICTURE,), "sound": (sounds.tone(0.2),),
+    "text": ("the cat [MASK] w12", "a b"), "image": (PICTURE,), "video": (PICTURE[None],),
+    "sound": (sounds.tone(0.2),),
 }  # fmt: skip
 
 
@@ -90,6 +91,8 @@ def write_originals(folder: Path) -> dict[str, Path]:
         found[family] = reference.write(reference.image_model_of(family, "Model", 1), folder / family, None)
         size = {"size": {"shortest_edge": 28}, "crop_size": {"height": 24, "width": 24}, "do_center_crop": True}
         (folder / family / "preprocessor_config.json").write_text(json.dumps(size | {"resample": 3}))
+    found["videomae"] = every_family.write(case := every_family.VIDEOS["videomae"], case.make(), folder / "videomae")
+    (folder / "videomae" / "video_preprocessor_config.json").write_text(json.dumps(size))
     for family in SOUNDS:
         more = {"use_weighted_layer_sum": True, "num_labels": 3}
         head = "ForAudioClassification" if family == "whisper" else "ForSequenceClassification"

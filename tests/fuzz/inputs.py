@@ -56,6 +56,7 @@ OF_TEXTS = ("trace of a pair", "side", "prompt")
 USUAL: dict[str, list[Callable[[], Any]]] = {
     "text": [lambda: "w7 w8 w9", lambda: ""],
     "image": [lambda: pages.page(24, 24), lambda: pages.page(7, 90)],
+    "video": [lambda: np.zeros((3, 30, 20, 3), np.uint8), lambda: [pages.page(24, 24)] * 9],
     "sound": [lambda: encoder.Sound(np.sin(np.arange(4000) / 9.0), 16_000)],
 }
 #: Functions that make a value, of any type: each case has its own.

@@ -191,6 +191,23 @@ def rounded_sines(model: Any) -> None:
     model.embeddings.register_forward_hook(rounded)
 
 
+def float64_sines(model: Any) -> None:
+    """VideoMAE's table of sines in the type of the model."""
+    places, width = model.embeddings.num_patches, model.config.hidden_size
+    pair = torch.arange(width) // 2 * 2
+    angle = torch.arange(places)[:, None].double() / 10_000.0 ** (pair.double() / width)
+    table = torch.where(torch.arange(width) % 2 == 0, angle.sin(), angle.cos())
+    model.embeddings.position_embeddings = table[None].to(torch.get_default_dtype())
+
+
+def without_predictor(model: Any) -> Any:
+    """V-JEPA 2's encoder: the whole model also predicts every tubelet from the others."""
+    model.register_forward_pre_hook(
+        lambda module, given, options: (given, {**options, "skip_predictor": True}), with_kwargs=True
+    )
+    return model
+
+
 def in_order(pixels: Tensor) -> dict[str, Any]:
     """ViT-MAE sorts its patches by this noise."""
     return {"noise": torch.arange((pixels.shape[-1] // 4) ** 2, dtype=torch.float32)[None]}
@@ -768,8 +785,35 @@ SOUNDS = {
     "unispeech": Case("UniSpeech", "UniSpeech", SOUND),
     "unispeech-sat": Case("UniSpeech-SAT", "UniSpeechSat", {**SOUND, **sounds.STABLE}),
 }
-ALL = {**TEXTS, **IMAGES, **SOUNDS}
+#: Patches of 8 pixels: without a size in config.json, transformers' has thousands of them.
+VIDEO = {**IMAGE, "patch_size": 8, "num_frames": 8}
+VIDEOS = {
+    "videomae": Case("VideoMAE", "VideoMAE", VIDEO, exact=float64_sines),
+    "videomae, first token": Case(
+        "VideoMAE",
+        "VideoMAE",
+        {**VIDEO, "num_frames": 7, "tubelet_size": 3, "use_mean_pooling": False, "qv_bias": False},
+        exact=float64_sines,
+    ),
+}
+#: Heads of 8 numbers, of which 6 rotate; of 15, of which 12 do, by pairs whose angles differ.
+VJEPA2 = {
+    "hidden_size": 48, "num_attention_heads": 6, "num_hidden_layers": 3, "mlp_ratio": 1.5, "crop_size": 24,
+    "patch_size": 8, "frames_per_clip": 8, "pred_hidden_size": 24, "pred_num_attention_heads": 3,
+    "pred_num_hidden_layers": 1, "pred_num_mask_tokens": 2,
+}  # fmt: skip
+VIDEOS |= {
+    "vjepa2": Case("V-JEPA 2", "VJEPA2", VJEPA2, encode=without_predictor),
+    "vjepa2, wide heads": Case(
+        "V-JEPA 2",
+        "VJEPA2",
+        {**VJEPA2, "hidden_size": 45, "num_attention_heads": 3, "frames_per_clip": 6, "tubelet_size": 3},
+        encode=without_predictor,
+    ),
+}
+ALL = {**TEXTS, **IMAGES, **VIDEOS, **SOUNDS}
 PIXELS = torch.randn(1, 3, 24, 24, generator=torch.Generator().manual_seed(0))
+FRAMES = torch.randn(1, 8, 3, 24, 24, generator=torch.Generator().manual_seed(0))
 
 
 class InFloat64(TorchFunctionMode):
@@ -915,6 +959,9 @@ def _of_signal(case: Case, ours: Any, theirs: Any, dtype: torch.dtype) -> tuple[
     if ours.takes == "image":
         given = PIXELS.to(dtype)
         trace = ours.trace_image(given[0])
+    elif ours.takes == "video":
+        given = FRAMES[:, : ours.patches.frames].to(dtype)
+        trace = ours.trace_pixels(given[0])
     else:
         sound = sounds.tone(0.2)
         given = ours.prepare(sound)[None].to(dtype)

@@ -22,7 +22,7 @@ from encoder.checkpoints.measured_parity import measured
 from encoder.errors import LoadError
 from encoder.similarity import derivative
 from tests.load import every_family
-from tests.load.every_family import ALL, IMAGES, SOUNDS, TEXTS, differences, ids_of, numbers_of
+from tests.load.every_family import ALL, IMAGES, SOUNDS, TEXTS, VIDEOS, differences, ids_of, numbers_of
 
 #: Their tables were added together when they were loaded, so that only our own layout holds them.
 SUMMED = {"ernie, tasks"}
@@ -102,9 +102,9 @@ def test_a_text_padded_by_another_is_itself(name: str):
     )
 
 
-@each({**IMAGES, **SOUNDS})
-def test_a_model_of_images_or_sounds_leaves_in_its_own_layout(name: str, tmp_path: Path):
-    case = {**IMAGES, **SOUNDS}[name]
+@each({**IMAGES, **VIDEOS, **SOUNDS})
+def test_a_model_of_other_inputs_leaves_in_its_own_layout(name: str, tmp_path: Path):
+    case = ALL[name]
     made, model = opened(name)
     folder = encoder.save(model, tmp_path / "saved", layout="huggingface")
     theirs = case.encode(type(made).from_pretrained(folder, attn_implementation="eager").eval())

@@ -18,6 +18,7 @@ from encoder.checkpoints.families import (
     seq2seq,
     sound,
     timm,
+    video,
     vit,
 )
 from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNames, LMNames, VectorNames
@@ -36,7 +37,7 @@ N_NEAREST = 3
 FAMILIES: dict[str, Family] = dict(
     sorted(
         (kind, family)
-        for module in (aimv2, bert, clip, conformer, deberta, gpt, llama, modernbert, seq2seq, sound, timm, vit)
+        for module in (aimv2, bert, clip, conformer, deberta, gpt, llama, modernbert, seq2seq, sound, timm, video, vit)
         for kind, family in module.FAMILIES.items()
     )
 )

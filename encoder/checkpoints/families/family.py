@@ -109,7 +109,7 @@ class Family:
     note: str = ""
 
     # Inputs and their one vector
-    #: Whether it accepts images and not text.
+    #: Whether it accepts images, or videos, and not text.
     images: bool = False
     #: Whether it accepts sound and not text.
     sounds: bool = False

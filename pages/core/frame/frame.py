@@ -49,7 +49,7 @@ def import_params() -> None:
     """
     own.load()
     # These modules register values when they are imported, and the frame needs them for nothing else.
-    from pages.core.inputs import image_input, sound_input  # noqa: F401
+    from pages.core.inputs import image_input, sound_input, video_input  # noqa: F401
     from pages.core.view import head_measures, output, place  # noqa: F401
     from pages.core.widgets import outcomes  # noqa: F401
 

@@ -29,7 +29,7 @@ class Page:
     differs from the title; uses: the controls that it needs, of "text", "model", "layer" and "head" (none: it has no
     controls, and its `main` gets no view); layers: whether it shows layers, which a static table of tokens does not
     have; own_controls: whether its script draws them itself, inside its picture, and the frame none above it; takes,
-    why: the kinds of input that it can show, of "text", "image", "sound", "maps" (attention maps of a file) and "pair"
+    why: the kinds of input that it can show, of "text", "image", "video", "sound", "maps" (of a file) and "pair"
     (an image and texts), and a sentence with the reason where others are left out; pads: whether it shows a
     text padded as in a batch; maps: whether it shows small maps of all heads; edits: whether it shows the edited run,
     None: it draws the edits itself; in_bar: whether the bar has a link to it. The search, links and its address open it
@@ -47,7 +47,7 @@ class Page:
     uses: tuple[str, ...] = ("text", "model", "layer", "head")
     layers: bool = True
     own_controls: bool = False
-    takes: tuple[str, ...] = ("text", "image", "sound")
+    takes: tuple[str, ...] = ("text", "image", "video", "sound")
     why: str = ""
     pads: bool = False
     maps: bool = False

@@ -21,7 +21,7 @@ MOST_KEPT = 6
 
 
 class FileInput(Input):
-    """What images and sounds share.
+    """What images, videos and sounds share.
 
     chosen, way: the values of the address, an input's name and where the next one comes from; own: the beginning of the
     names of a visitor's own inputs; most_bytes: of a file.
@@ -138,16 +138,20 @@ class FileInput(Input):
         if way == "example":
             return
         if way == "file":
-            given = st.file_uploader(
-                f"{self.kind.capitalize()} file",
-                type=self.endings(),
-                key=f"{self.kind}-file",
-                label_visibility="collapsed",
-                max_upload_size=self.most_bytes // 1_000_000,
-            )
-            self.take(model, given)
+            self.take_files(model)
         else:
             self.take_otherwise(model, way)
+
+    def take_files(self, model: NamedEncoder) -> None:
+        """The widget of a visitor's own file."""
+        given = st.file_uploader(
+            f"{self.kind.capitalize()} file",
+            type=self.endings(),
+            key=f"{self.kind}-file",
+            label_visibility="collapsed",
+            max_upload_size=self.most_bytes // 1_000_000,
+        )
+        self.take(model, given)
 
     def _choose_example(self, model: NamedEncoder) -> None:
         name = self.current(model)

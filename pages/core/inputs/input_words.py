@@ -1,4 +1,4 @@
-"""What an input and its parts are called on the screen: one place for a sentence, an image and a sound."""
+"""What an input and its parts are called on the screen: one place for sentences, images, videos and sounds."""
 
 from dataclasses import dataclass
 
@@ -23,12 +23,12 @@ class InputWords:
     @property
     def tokens(self) -> str:
         """Several tokens."""
-        return _several(self.token)
+        return several(self.token)
 
     @property
     def parts(self) -> str:
         """Several parts."""
-        return _several(self.part)
+        return several(self.part)
 
     @property
     def ranges(self) -> dict[str, str]:
@@ -50,13 +50,15 @@ class InputWords:
         return f"{self.input} vector"
 
 
-def _several(one: str) -> str:
+def several(one: str) -> str:
+    """The plural."""
     return f"{one}es" if one.endswith("ch") else f"{one}s"
 
 
 WORDS: dict[InputKind, InputWords] = {
     "text": InputWords("sentence", "sentences", "text", "token", "word"),
     "image": InputWords("image", "images", "image", "token", "patch"),
+    "video": InputWords("video", "videos", "video", "token", "tubelet"),
     "sound": InputWords("sound", "sounds", "sound", "token", "time step"),
 }
 #: A sound whose tokens are patches of its spectrogram.

@@ -1,4 +1,4 @@
-"""The input of a run, by what the model accepts: a sentence, an image, a sound. One `Input` for each kind.
+"""The input of a run, by what the model accepts: a sentence, an image, a video, a sound. One `Input` for each kind.
 
 Everywhere in the pages, the `text` of a view is its sentence or, for another kind, the input's name: what the address
 has. So caches, links and pages treat all inputs alike, and ask here for what the name means.
@@ -16,7 +16,7 @@ from encoder.inputs.layout import InputKind
 
 
 class Input:
-    """Inputs of one kind, here sentences: a sentence is its own name. `FileInput` has images and sounds."""
+    """Inputs of one kind, here sentences: a sentence is its own name. `FileInput` has the others."""
 
     kind: ClassVar[InputKind] = "text"
 
@@ -77,7 +77,7 @@ class MapsInput(Input):
         """Nothing: the row has no input for such a file."""
 
 
-#: Kind of input -> its inputs; core/inputs/image_input.py and core/inputs/sound_input.py add theirs.
+#: Kind of input -> its inputs; image_input.py, video_input.py and sound_input.py of core/inputs add theirs.
 SOURCES: dict[InputKind, Input] = {"text": Input(), "maps": MapsInput(), "cross": MapsInput()}
 
 
@@ -91,6 +91,7 @@ PAIR = "pair"
 NOUNS = {
     "text": "text",
     "image": "images",
+    "video": "videos",
     "sound": "sound",
     "maps": "attention maps",
     "cross": "cross-attention maps",

@@ -1,4 +1,4 @@
-"""What an outcome loses when parts of an image or a sound are covered: shared by the pages of both kinds.
+"""What an outcome loses when parts of an image, a video or a sound are covered: shared by the pages of both kinds.
 
 The page draws `controls` and `curves`, and what it adds itself: a map over the image, or bars over time.
 """
@@ -14,9 +14,10 @@ from encoder import causal
 from encoder.causal import Outcome, occlusion
 from encoder.figures.deletion import deletion_curves
 from encoder.figures.numbers import signed
+from encoder.measure import patches
 from encoder.measure.ranking import FEWEST
 from pages.components import plot
-from pages.core.inputs.input_words import words_of
+from pages.core.inputs.input_words import several, words_of
 from pages.core.view import View
 from pages.core.widgets import effects, outcomes
 from pages.core.widgets.export import given
@@ -28,7 +29,7 @@ LONGEST = 1_600
 
 @dataclass(frozen=True)
 class Occlusion:
-    """What is covered, and what is measured. given: what `model.trace` accepts; part: "patch" or "window"."""
+    """What is covered, and what is measured. given: what `model.trace` accepts; part: "patch", "tubelet", "window"."""
 
     view: View
     given: Any
@@ -81,7 +82,7 @@ class Occlusion:
 
     def _picture(self, steps: Sequence[int], values: np.ndarray) -> Any:
         """The falls so far, in the order of the parts."""
-        return deletion_curves(steps, {}, -values, f"covered {self.part}s", self.measured)
+        return deletion_curves(steps, {}, -values, f"covered {several(self.part)}", self.measured)
 
     def curves(self, key: str, orders: dict[str, tuple[int, ...]], seeds: tuple[int, ...]) -> np.ndarray | None:
         """[orders + seeds, steps]: the fall with more and more parts covered; None while it waits for a click."""
@@ -97,7 +98,7 @@ class Occlusion:
             n_tokens=view.trace.n_tokens,
             longest=LONGEST,
             label="Draw the curves",
-            doing=f"Occlusion more and more {self.part}s",
+            doing=f"Occlusion more and more {several(self.part)}",
         )
         return None if found is None else -found
 
@@ -105,12 +106,12 @@ class Occlusion:
 def controls(view: View) -> Occlusion:
     """The widget of the class; a model without classes is measured by its vector."""
     found = view.given
-    of_image = view.loaded.takes == "image"
     with st.container(key="controls-occlusion", horizontal=True, vertical_alignment="bottom", gap="medium"):
         outcome: Outcome = causal.SentenceVector()
         if view.loaded.classifier is not None:
             outcome = outcomes.choose_class(view)
-    return Occlusion(view, found, outcome, _cover(view), "patch" if of_image else "window")
+    part = words_of(view.trace).part if patches.is_of_patches(view.trace) else "window"
+    return Occlusion(view, found, outcome, _cover(view), part)
 
 
 def _cover(view: View) -> occlusion.Cover:
@@ -135,7 +136,7 @@ def draw_curves(found: Occlusion, alone: np.ndarray, weights: dict[str, np.ndarr
     random = some[len(fixed) :]
     fall = f"fall of the {found.measured}"
     plot(
-        deletion_curves(steps, drawn, random, "covered windows" if found.part == "window" else "covered patches", fall),
+        deletion_curves(steps, drawn, random, f"covered {several(found.part)}", fall),
         key="covering-curves",
         alt=f"The {fall} over the number of covered parts, in {len(drawn)} orders and at random.",
         height=360,

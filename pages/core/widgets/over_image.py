@@ -10,7 +10,8 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import patches
 from encoder.measure.ranking import Weights
 from pages.components.patch_map import PatchEvent, patch_map
-from pages.core.inputs import image_input
+from pages.core.inputs.input_words import words_of
+from pages.core.stores import input_kinds
 from pages.core.view import View, selection
 from pages.core.widgets import answer
 from pages.core.widgets.occlusion import Occlusion
@@ -18,6 +19,8 @@ from pages.core.words import plain
 
 #: Opacity of the colours, where nobody chooses it.
 OPACITY = 0.65
+#: Pixels of the longer side of an image, and of the frames of a video side by side.
+SIZE, SIZE_OF_FRAMES = 440, 720
 
 
 def token(view: View) -> int:
@@ -64,8 +67,8 @@ def answer_falls(view: View, covered: Occlusion, falls: np.ndarray) -> None:
     best = [int(part) for part in np.argsort(-falls, kind="stable")[: answer.NAMED] if falls[part] > 0]
     largest = ", ".join(f"{names[part]} {three_digits(float(falls[part]))}" for part in best) or "none"
     answer.draw(
-        f"Covering one patch lowers the {plain(covered.measured)} most at: {largest}.",
-        "Teal: the outcome falls where the patch is covered. Orange: it rises.",
+        f"Covering one {covered.part} lowers the {plain(covered.measured)} most at: {largest}.",
+        f"Teal: the outcome falls where the {covered.part} is covered. Orange: it rises.",
         clear=selection.clearing(view),
     )
 
@@ -92,8 +95,16 @@ def draw(view: View, over: np.ndarray, what: str, **look: Any) -> None:
     def select(event: PatchEvent) -> None:
         selection.select(grid.token(event["row"], event["column"]) if event["event"] == "select" else None, None)
 
-    image = image_input.IMAGES.shown(view.loaded, view.run.input.name)
+    image = input_kinds.of(view.loaded).shown(view.loaded, view.run.input.name)
+    assert image is not None, "what has patches is shown as a picture"
     selected = None if view.i is None else grid.place(view.i)
-    alt = f"The image in {grid.rows} x {grid.columns} patches, coloured by {what}."
-    usual = {"size": 440, "opacity": OPACITY, "on_event": select}
+    words = words_of(view.trace)
+    alt = f"The {words.input} in {grid.rows} x {grid.columns} {words.parts}, coloured by {what}."
+    usual = {
+        "size": SIZE_OF_FRAMES if grid.tile else SIZE,
+        "names": grid.names_of_patches,
+        "tile": grid.tile,
+        "opacity": OPACITY,
+        "on_event": select,
+    }
     patch_map(image, over, selected=selected, alt=alt, **usual | look)  # type: ignore[arg-type]
