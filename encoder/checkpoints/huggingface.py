@@ -18,7 +18,7 @@ from torch import Tensor
 
 from encoder.checkpoints import native
 from encoder.checkpoints.checkpoint import expert_count, name_on_disk
-from encoder.checkpoints.class_heads import unfilled_head
+from encoder.checkpoints.class_heads import KINDS, unfilled_head
 from encoder.checkpoints.families import PAGES, Family, Fields, HeadNames, Part, family_of
 from encoder.checkpoints.families.parts import written
 from encoder.checkpoints.families.reader import ACTIVATIONS
@@ -102,8 +102,9 @@ def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
     kind = None if classifier is None else classifier.config.kind
     head = next((end for name, end in HEADS.items() if name in model.heads or name == kind), None)
     if head is not None:
-        base = str((fields.get("architectures") or ["Encoder"])[0]).split("For")[0].removesuffix("Model")
-        fields["architectures"] = [base + head]
+        base, _, end = str((fields.get("architectures") or ["Encoder"])[0]).partition("For")
+        if kind is None or KINDS.get(f"For{end}") != kind:  # else it names the head: of images ForImageClassification
+            fields["architectures"] = [base.removesuffix("Model") + head]
     if classifier is not None:
         labels = classifier.config.labels
         fields |= {"id2label": dict(enumerate(labels)), "label2id": {one: place for place, one in enumerate(labels)}}

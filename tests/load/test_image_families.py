@@ -64,6 +64,8 @@ def test_a_family_is_what_transformers_computes(family: str, n_layers: int, tmp_
 @torch.no_grad()
 @pytest.mark.parametrize("name", ["ViT", "DeiT"])
 def test_classes_of_an_image(name: str, tmp_path: Path):
+    import transformers
+
     theirs = image_model_of(name, "ForImageClassification", 2, num_labels=7)
     ours = loaded(theirs, tmp_path / "model")
     pixels = torch.randn(1, 3, 24, 24, generator=torch.Generator().manual_seed(1))
@@ -71,6 +73,10 @@ def test_classes_of_an_image(name: str, tmp_path: Path):
     found = ours.probabilities(ours.trace_image(pixels[0]))
     torch.testing.assert_close(torch.tensor(list(found.values())), expected, atol=1e-5, rtol=0.0)
     assert list(found)[:2] == ["LABEL_0", "LABEL_1"]
+    folder = encoder.save(ours, tmp_path / "saved", layout="huggingface")
+    [named] = json.loads((folder / "config.json").read_text())["architectures"]
+    again = getattr(transformers, named).from_pretrained(folder)
+    torch.testing.assert_close(again(pixel_values=pixels).logits.softmax(-1)[0], expected, atol=1e-5, rtol=0.0)
 
 
 def test_a_layer_scale_of_another_length(tmp_path: Path):
