@@ -73,7 +73,7 @@ def _door() -> None:
     with first if invited else second, st.container(border=True, height="stretch"):
         _join("primary" if joins else "secondary")
     _paths()
-    next_page("lessons", "Lessons, each with a script for a class")
+    next_page("lessons", "Which lesson fits your class?")
 
 
 def _open(kind: Literal["primary", "secondary"]) -> None:

@@ -78,6 +78,7 @@ def main(view: View) -> None:
         with picture:
             draw_example(view)
     about.expander(__file__, "How the answer is found")
+    links.next_page("model", "What does the model do at each step?")
 
 
 def prompt_of(view: View) -> str | None:

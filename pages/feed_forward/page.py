@@ -35,10 +35,7 @@ def main(view: View) -> None:
         st.caption(about.text(__file__, "Second of two"))
     st.caption(about.text(__file__, "Limits"))
     exported(selected, found, drawn, places).draw()
-    if view.loaded.takes == "text":
-        next_page("predict", "Masked-word prediction, which word fits a blank")
-    else:
-        next_page("interventions", "Interventions, switch off a neuron and see what it causes")
+    next_page("interventions", "What changes if you switch this neuron off?")
 
 
 def exported(

@@ -7,7 +7,7 @@ from encoder.words.references import REFERENCES
 from pages.core.frame.frame import heading, show
 from pages.core.widgets import glossary_panel
 from pages.glossary.params import Params
-from pages.state import state
+from pages.state import next_page, state
 
 
 def main() -> None:
@@ -28,6 +28,7 @@ def main() -> None:
     st.header("References", anchor=False)
     for reference in REFERENCES:
         st.markdown(reference.entry())
+    next_page("model", "Where are these in a model?")
 
 
 def _choose(key: str) -> None:

@@ -9,7 +9,7 @@ from pages.components.button import button
 from pages.core.frame.frame import heading, show
 from pages.core.widgets import learn_parts
 from pages.core.words.markdown import plain
-from pages.state import state
+from pages.state import next_page, state
 from pages.teaching.lessons import codes, library, progress
 from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.params import LessonParams
@@ -42,6 +42,7 @@ def main() -> None:
         st.button("Add these answers", key="lessons:take", on_click=_take_code)
         if note := st.session_state.pop("_lessons_note", ""):
             st.markdown(note)
+    next_page("by_hand", "Can you compute one small layer yourself?")
 
 
 def _language() -> None:

@@ -44,7 +44,7 @@ def main(view: View) -> None:
             else:
                 st.caption(_about(task))
     head.opened(view)
-    next_page("texts", "Texts")
+    next_page("texts", "Which of your texts do these vectors find?")
 
 
 def _about(task: Task) -> str:
