@@ -60,8 +60,8 @@ SECTIONS = {
              uses=("model",), layers=False, takes=WITH_MAPS[:3], why="It compares inputs."),
         Page("diagnose", "Diagnose", "difference", "Which fault gives exactly the vectors of your other program?",
              uses=("model",), as_trained=True),
-        Page("probes", "Probes", "network_node", "Which layer holds a label?", uses=("model",), takes=TEXT,
-             why="Its labels belong to words and sentences.", in_bar=False),
+        Page("probes", "Probes", "network_node", "From which layer can a linear classifier predict a label?",
+             uses=("model",), takes=TEXT, why="Its labels belong to words and sentences.", in_bar=False),
     ],
     "Learn": [
         Page("lessons", "Lessons", "school", "What will you predict, compute and explain?", uses=()),
