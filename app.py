@@ -64,7 +64,7 @@ SECTIONS = {
              uses=("model",), takes=TEXT, why="Its labels belong to words and sentences.", in_bar=False),
     ],
     "Learn": [
-        Page("lessons", "Lessons", "school", "What will you predict, compute and explain?", uses=()),
+        Page("lessons", "Lessons", "school", "With which lesson do you begin?", uses=()),
         Page("classroom", "Classroom", "groups", "How do you teach a class with these pages?", uses=(),
              part_of="lessons"),
         Page("by_hand", "By hand", "edit_note", "Can you compute one small layer yourself?", uses=(),
