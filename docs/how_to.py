@@ -26,7 +26,7 @@ CONTROLS = {
     "lazy-model-ways": "“Where to begin”",
     "model-picture": "the picture",
     "hide-special": "the switch below the map",
-    "adjust-texts": "“Adjust”",
+    "adjust-texts": "“Your texts”",
 }
 #: Title of an entry -> words that newcomers type into the search of the documents, which then opens this entry.
 INDEXED = {
