@@ -6,6 +6,7 @@ Shapes: N texts, D' width of a vector.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -30,10 +31,9 @@ def text_differences(
     where no fault was found.
     """
     figure = go.Figure(layout=neutral_layout(margin=margin(30) | ROOM, legend=LEGEND))
-    hover = {"text": [shown_label(text[:40]) for text in texts[:MOST_TEXTS]]}
-    hover |= {"hovertemplate": "%{text}: %{y:.3g}<extra></extra>"}
-    named = "from the model" if explained is None else "without the fault"
-    places, name, heights = _series(named, without)
+    named = [shown_label(text[:40]) for text in texts[:MOST_TEXTS]]
+    hover: dict[str, Any] = {"text": named, "hovertemplate": "%{text}: %{y:.3g}<extra></extra>"}
+    places, name, heights = _series("from the model" if explained is None else "without the fault", without)
     figure.add_bar(x=places, y=heights, name=name, marker={"color": colour.KEY}, textposition="none", **hover)
     if explained is not None:
         places, name, heights = _series("with it", explained)

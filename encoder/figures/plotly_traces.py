@@ -58,7 +58,8 @@ def one_sided(cells: go.Heatmap) -> go.Heatmap:
     below, above = (cells.z < 0).any(), (cells.z > 0).any()
     if below == above:
         return cells
-    scale = [(float(2 * place - above), shade) for place, shade in cells.colorscale if (place - 0.5) * (above - 0.5) >= 0]
+    half = [stop for stop in cells.colorscale if (stop[0] >= 0.5 if above else stop[0] <= 0.5)]
+    scale = [(float(2 * place - above), shade) for place, shade in half]
     return cells.update(colorscale=scale, zmin=0 if above else cells.zmin, zmax=0 if below else cells.zmax)
 
 

@@ -170,7 +170,8 @@ def draw_example(view: View) -> None:
     st.markdown(f"**Example.** Another{said} Largest difference: **{found.difference_without:.2g}**.")
     pipeline(view, found)
     figures = differences(view, found)
-    lines = f"{inputs.code(given)}\nfound = diagnose.example(model, texts)  # yours: diagnose.find(model, texts, vectors)"
+    lines = f"{inputs.code(given)}\nfound = diagnose.example(model, texts)"
+    lines += "  # of your own vectors: diagnose.find(model, texts, vectors)"
     export(view, f"Example of a diagnosis of {view.loaded.name}", found, figures, lines)
 
 

@@ -28,8 +28,9 @@ def draw(ranking: texts.Ranking, matches: tuple[int, ...] = ()) -> None:
     with st.container(height=LIST_HEIGHT, key="texts-list", gap=None):
         for one in ranking.rows[:LISTED]:
             match = " :material/check_circle:" if one.place in matches else ""
+            text = plain(brief(ranking.collection.texts[one.place]))
             st.button(
-                f"{one.rank}. **{number(one.score, DIGITS)}**{match} {plain(brief(ranking.collection.texts[one.place]))}",
+                f"{one.rank}. **{number(one.score, DIGITS)}**{match} {text}",
                 key=f"texts:rank:{one.place}",
                 type="tertiary",
                 icon=SELECTED if one.place == chosen else None,
