@@ -60,7 +60,7 @@ SECTIONS = {
              uses=("model",), layers=False, takes=WITH_MAPS[:3], why="It compares inputs."),
         Page("diagnose", "Diagnose", "difference", "Which fault gives exactly the vectors of your other program?",
              uses=("model",), as_trained=True),
-        Page("probes", "Probes", "network_node", "From which layer can a linear classifier predict a label?",
+        Page("probes", "Probes", "network_node", "Which layer’s vectors tell a part of speech?",
              uses=("model",), takes=TEXT, why="Its labels belong to words and sentences.", in_bar=False),
     ],
     "Learn": [

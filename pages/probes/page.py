@@ -23,7 +23,7 @@ Curves = dict[tuple[work.Subject, str], Curve]
 def main(view: View) -> None:
     with heading(about.text(__file__, "What a probe shows")):
         controls.choose_task()
-    opening(f"From which layer can a linear classifier predict {PREDICTED[state.get(Params.task)]}?")
+    opening(f"Which layer’s vectors tell {PREDICTED[state.get(Params.task)]}?")
     task = None
     with errors_said():
         controls.options()

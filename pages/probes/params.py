@@ -4,10 +4,10 @@ from encoder.checkpoints import BUNDLED
 from pages.state import Param, choice, several, state, whole_number
 
 TASKS = ("word_pos", "pos", "lexname", "file")
-#: What the classifier predicts, in the question below the title.
+#: What a probe predicts, in the question below the title.
 PREDICTED = {
-    "word_pos": "a word's part of speech", "pos": "the part of speech of a word, from its definition",
-    "lexname": "a word's field, such as animals, from its definition", "file": "the labels of your file",
+    "word_pos": "a word’s part of speech", "pos": "a word’s part of speech, from its definition",
+    "lexname": "a word’s field, from its definition", "file": "the labels of your file",
 }  # fmt: skip
 VIEWS = {"token": "One token", "mean": "Mean", "cls": "[CLS]", "max": "Maximum"}
 #: The same in a sentence.
