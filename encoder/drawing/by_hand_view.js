@@ -30,16 +30,14 @@ const WORD_ROWS = ["embeddings", "position_rows"];
 
 // A table whose cells are as opaque in a colour as their number is large. colour: number -> [colour, opacity].
 function shaded(title, words, headings, values, colour) {
-  const heading = headings.length
-    ? [make("tr", {}, ...headings.map((word) => word ? make("th", { scope: "col" }, word) : make("td", {})))]
-    : [];
+  const heading = make("tr", {}, ...headings.map((word) => word ? make("th", { scope: "col" }, word) : make("td", {})));
   const cell = (value) => {
     const [shade, opacity] = colour(value);
     const ground = `color-mix(in srgb, ${shade} ${Math.round(100 * opacity)}%, transparent)`;
     return make("td", { style: `background: ${ground}` }, value.toFixed(2).replace("-", "−"));
   };
   const rows = values.map((row, at) => make("tr", {}, make("th", { scope: "row" }, words[at]), ...row.map(cell)));
-  return make("table", {}, make("caption", {}, title), make("tbody", {}, ...heading, ...rows));
+  return make("table", {}, make("caption", {}, title), make("tbody", {}, heading, ...rows));
 }
 
 /** @extends {Drawing<ByHandHeader>} */
@@ -107,7 +105,7 @@ export class ByHandView extends Drawing {
   // What the layer gives, in sight while its numbers change: who attends to whom, and the vectors that leave it.
   answer() {
     const { words } = this.inputs;
-    const { attention, output } = layerByHand(this.inputs, this.notes);
+    const { stream, attention, output } = layerByHand(this.inputs, this.notes);
     const most = attention.map((row) => Math.max(...row));
     const query = most.indexOf(Math.max(...most));
     const key = attention[query].indexOf(most[query]);
@@ -125,12 +123,14 @@ export class ByHandView extends Drawing {
       ". ",
       hint,
     );
-    const largest = Math.max(...output.flat().map(Math.abs)) || 1;
+    const largest = Math.max(...[...stream, ...output].flat().map(Math.abs)) || 1;
+    const vectors = (title, rows) =>
+      shaded(title, words, ["", ...rows[0].map((_, at) => String(at))], rows, (value) => {
+        return [value < 0 ? "var(--enc-below)" : "var(--enc-above)", 0.7 * Math.abs(value) / largest];
+      });
     const weights = shaded("Attention A", words, ["", ...words], attention, (weight) => ["var(--enc-weight)", weight]);
-    const vectors = shaded("Output Y", words, [], output, (value) => {
-      return [value < 0 ? "var(--enc-below)" : "var(--enc-above)", 0.7 * Math.abs(value) / largest];
-    });
-    return [said, make("div", { class: "enc-hand-maps" }, weights, vectors)];
+    const maps = [vectors("Vectors X′ (with positions)", stream), weights, vectors("Output Y", output)];
+    return [said, make("div", { class: "enc-hand-maps" }, ...maps)];
   }
 
   choice(name) {

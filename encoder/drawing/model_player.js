@@ -46,6 +46,7 @@ export class StoryPlayer {
       () => this.goOn(this.step + 1 < this.story.length ? this.step + 1 : -1),
     );
     this.caption = make("p", { class: "enc-model-caption", "aria-live": "polite" }, this.words, this.next);
+    this.colours = make("p", { class: "enc-model-colours" }, "Violet: the vector of a token. Blue: attention.");
     this.elements = [this.playButton, back, this.scrubber, forward, this.caption];
   }
 

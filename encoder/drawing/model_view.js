@@ -90,13 +90,16 @@ export class ModelView extends Drawing {
     this.root.prepend(this.bar, this.input.strip, this.row, this.lowBar, this.heads, this.legend);
   }
 
-  // On a phone, words and switches are below the picture, which then begins on the first screen.
+  // On a phone, words and switches are below the picture, which then begins on the first screen; its two colours are said
+  // above it.
   /** @param {boolean} turned */
   placeBar(turned) {
     if (!this.player || this.lowBar.hidden !== turned) return;
     const save = /** @type {Element} */ (this.root.querySelector(".enc-saves"));
     this.lowBar.hidden = !turned;
     (turned ? this.lowBar : this.bar).append(this.player.caption, this.switches, save);
+    if (turned) this.bar.append(this.player.colours);
+    else this.player.colours.remove();
   }
 
   // In the row of the first river; heads and legend are below those of the first.

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, check_labels, colour_bar, component_axis, margin, neutral_layout, token_axis
 from encoder.figures.marks import band
-from encoder.figures.plotly_traces import heatmap, signed_heatmap
+from encoder.figures.plotly_traces import heatmap, one_sided, signed_heatmap
 from encoder.figures.scale import robust
 from encoder.figures.vectors import symmetric_limit
 
@@ -78,7 +78,7 @@ def effect_map(
 def _rooted(values: np.ndarray, hover: str, title: str) -> go.Heatmap:
     """Effects around 0, most of them far below the largest: the square root keeps their colours apart."""
     scale = robust(values)
-    return signed_heatmap(values, "signed", scale.limit, hover, scale.titled(title), root=True)
+    return one_sided(signed_heatmap(values, "signed", scale.limit, hover, scale.titled(title), root=True))
 
 
 def measure_map(values: object, limits: tuple[float, float], title: str, colours: str = "blue") -> go.Figure:

@@ -6,6 +6,7 @@ Shapes: N texts, D' width of a vector.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -24,28 +25,30 @@ FIXED = {"automargin": False}
 def text_differences(
     texts: Sequence[str], without: object, explained: object | None = None, kind: str = "text"
 ) -> go.Figure:
-    """A bar for each text: the largest difference of its vector, without the faults and with them. [N] each.
+    """A bar for each text: the largest difference of its vector; a point: that with the faults. [N] each.
 
-    texts: or the names of other inputs, of this kind; explained: None where no fault was found.
+    A point is visible at 0, where a bar is not. texts: or the names of other inputs, of this kind; explained: None
+    where no fault was found.
     """
-    figure = go.Figure(layout=neutral_layout(margin=margin(30) | ROOM, legend=LEGEND, barmode="group"))
-    shown = [shown_label(text[:40]) for text in texts[:MOST_TEXTS]]
-    series = [("without the fault", without, colour.KEY), ("with the fault", explained, colour.VALUE)]
-    if explained is None:
-        series = [("difference from the model", without, colour.KEY)]
-    for name, values, shade in series:
-        heights = as_array(values, name=name, ndim=1)[:MOST_TEXTS]
-        figure.add_bar(
-            x=np.arange(1, len(heights) + 1, dtype=np.int32),  # lines of a file count from 1
-            y=heights,
-            name=name,
-            marker={"color": shade},
-            text=shown,
-            textposition="none",
-            hovertemplate="%{text}: %{y:.3g}<extra></extra>",
-        )
+    figure = go.Figure(layout=neutral_layout(margin=margin(30) | ROOM, legend=LEGEND))
+    named = [shown_label(text[:40]) for text in texts[:MOST_TEXTS]]
+    hover: dict[str, Any] = {"text": named, "hovertemplate": "%{text}: %{y:.3g}<extra></extra>"}
+    places, name, heights = _series("from the model" if explained is None else "without the fault", without)
+    figure.add_bar(x=places, y=heights, name=name, marker={"color": colour.KEY}, textposition="none", **hover)
+    if explained is not None:
+        places, name, heights = _series("with it", explained)
+        look = {"mode": "markers", "marker": {"color": colour.VALUE, "size": 9, "symbol": "diamond"}}
+        figure.add_scatter(x=places, y=heights, name=name, cliponaxis=False, **look, **hover)
     figure.update_layout(xaxis=plain_axis(kind) | FIXED, yaxis=plain_axis("largest difference") | FIXED)
     return figure
+
+
+def _series(name: str, values: object) -> tuple[np.ndarray, str, np.ndarray]:
+    """Places, name with the largest value, and heights of the texts that are drawn."""
+    every = as_array(values, name=name, ndim=1)
+    heights = every[:MOST_TEXTS]
+    places = np.arange(1, len(heights) + 1, dtype=np.int32)  # lines of a file count from 1
+    return places, f"{name}: up to {float(every.max(initial=0.0)):.2g}", heights
 
 
 def dimension_differences(differences: object) -> go.Figure:
@@ -59,7 +62,7 @@ def dimension_differences(differences: object) -> go.Figure:
             marker={"color": [above if value >= 0 else below for value in values], "line": {"width": 0}},
             hovertemplate="number %{x}: %{y:+.3g}<extra></extra>",
         ),
-        neutral_layout(margin=margin(8) | ROOM, bargap=0, showlegend=False),
+        neutral_layout(margin=margin(30) | ROOM, bargap=0, showlegend=False),
     )
     figure.update_layout(
         xaxis=plain_axis("number of the vector") | FIXED, yaxis=plain_axis("theirs minus the model's") | FIXED

@@ -53,6 +53,16 @@ def signed_heatmap(
     return heatmap(values, (-limit, limit), scale, colour_bar(title, nticks=5), hover, first=first)
 
 
+def one_sided(cells: go.Heatmap) -> go.Heatmap:
+    """Cells around 0, whose colour bar ends at 0 where no value is on its other side. Each value keeps its colour."""
+    below, above = (cells.z < 0).any(), (cells.z > 0).any()
+    if below == above:
+        return cells
+    half = [stop for stop in cells.colorscale if (stop[0] >= 0.5 if above else stop[0] <= 0.5)]
+    scale = [(float(2 * place - above), shade) for place, shade in half]
+    return cells.update(colorscale=scale, zmin=0 if above else cells.zmin, zmax=0 if below else cells.zmax)
+
+
 def curve(
     x: object,
     y: object,

@@ -38,7 +38,7 @@ def main() -> None:
         if example is not None:
             exported(inputs, example).draw()
     st.caption(about.text(__file__, "Where the numbers are from"))
-    next_page("model", "Model, the same steps in a real model")
+    next_page("model", "Where are these steps in a real model?")
 
 
 def computed(inputs: Inputs) -> Calculation | None:

@@ -64,6 +64,7 @@ def _door() -> None:
     except RoomError as error:
         say_error(error, st.info, icon=":material/block:")
         return
+    st.markdown("Open a room, let the class join by its code, and follow a path of **45 or 90 minutes** below.")
     invited = bool(state.get(RoomParams.code))  # by a link or a QR code
     joins = invited or bool(st.session_state.get(_CODE))  # or with a code that is typed
     with st.container(key="classroom-invited" if invited else "classroom-door"):
@@ -73,7 +74,7 @@ def _door() -> None:
     with first if invited else second, st.container(border=True, height="stretch"):
         _join("primary" if joins else "secondary")
     _paths()
-    next_page("lessons", "Lessons, each with a script for a class")
+    next_page("lessons", "Which lesson fits your class?")
 
 
 def _open(kind: Literal["primary", "secondary"]) -> None:
@@ -82,8 +83,8 @@ def _open(kind: Literal["primary", "secondary"]) -> None:
     named = st.checkbox("Ask for nicknames", key="classroom:named", help="Off: students join without a name.")
     if not invite.is_reachable():
         st.warning(
-            "**No phone can join yet:** this server answers only this computer. Ask who started it to open it to your "
-            "network first. The guide “A classroom” says how in ten minutes.",
+            "**No phone can join yet:** this server answers only this computer. Start it with "
+            "`encoderscope --host 0.0.0.0 --no-browser`, and allow its port in the firewall.",
             icon=":material/wifi_off:",
         )
     button(
@@ -106,7 +107,11 @@ def _paths() -> None:
                 for mark in one.marks
                 if (lesson := lessons.get(mark.lesson)) is not None
             ]
+            if one.marks[0].at:
+                rows.insert(0, ("0", "Your room", "Open it, and let the class join."))
             st.header(plain(one.title), anchor=False)
+            if not one.marks[0].at:
+                st.caption("The class joins your room before minute 0.")
             st.markdown(table(("minute", "step", "what you do"), rows, words=3))
 
 

@@ -15,7 +15,7 @@ from .store import store
 _render = assets.component("head_grid")
 
 #: Pixels above the maps, and of the maps' usual width: the room that the grid gets before it is drawn.
-BARS, USUAL_WIDTH = 46, 390
+BARS, USUAL_WIDTH = 46, 336
 
 Head = tuple[int, int]  # (layer, head), counted from 0
 

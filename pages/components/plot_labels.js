@@ -5,7 +5,9 @@ import { marginChange } from "./plot_margins.js";
 
 const MOST_LABELS = 40; // tick labels take longer to draw than the cells
 const LABEL_PITCH = 14; // pixels between two tick labels
-const SMALL = { pitch: 11, size: 10 }; // of labels in smaller type, where every one then has room
+// Of labels in smaller type, where every one then has room: the first that fits; on a phone, 28 tokens in the last one.
+const SMALLER = [{ pitch: 11, size: 10 }, { pitch: 9.5, size: 9 }];
+const smaller = (count, room, usual) => count > room(usual) ? SMALLER.find(({ pitch }) => count <= room(pitch)) : null;
 const EDGE = 5; // pixels of a selected label without ink, which may cover another
 const CATEGORY_PITCH = 15.6; // of Plotly's own choice, for type of 12 pixels
 
@@ -25,9 +27,9 @@ export function tickLabels(plot, name, layout) {
   if (axis.labelalias) {
     const labelalias = Object.fromEntries([...labels].map(([value, label]) => [value, short(label)]));
     const room = (pitch) => Math.max(2, Math.floor(length / (pitch * plot.theme.scale)));
-    const isSmall = labels.size > room(CATEGORY_PITCH) && labels.size <= room(SMALL.pitch);
-    return isSmall
-      ? { labelalias, nticks: labels.size, tickfont: { size: SMALL.size } }
+    const small = smaller(labels.size, room, CATEGORY_PITCH);
+    return small
+      ? { labelalias, nticks: labels.size, tickfont: { size: small.size } }
       : { labelalias, nticks: room(CATEGORY_PITCH) };
   }
   if (axis.tickmode && axis.tickmode !== "array") return {};
@@ -35,14 +37,14 @@ export function tickLabels(plot, name, layout) {
   const [low, high] = drawn?.range ? [...drawn.range].sort((a, b) => a - b) : [-Infinity, Infinity];
   const inWindow = all.filter((position) => position >= low && position <= high);
   const room = (pitch) => Math.max(2, Math.min(MOST_LABELS, Math.floor(length / (pitch * plot.theme.scale))));
-  const isSmall = inWindow.length > room(LABEL_PITCH) && inWindow.length <= room(SMALL.pitch);
-  const most = room(isSmall ? SMALL.pitch : LABEL_PITCH);
+  const small = smaller(inWindow.length, room, LABEL_PITCH);
+  const most = room(small?.pitch ?? LABEL_PITCH);
   let step = 1;
   while (inWindow.length / step > most) step *= 2;
   const first = all.indexOf(inWindow[0]);
   const tickvals = inWindow.filter((_, k) => (first + k) % step === 0);
   const ticktext = tickvals.map((position) => short(labels.get(position)));
-  return { tickmode: "array", tickvals, ticktext, ...(isSmall ? { tickfont: { size: SMALL.size } } : {}) };
+  return { tickmode: "array", tickvals, ticktext, ...(small ? { tickfont: { size: small.size } } : {}) };
 }
 
 // Pixels of an axis in a drawing with this layout, if the labels next to it take as much room as now.

@@ -39,7 +39,7 @@ def main(view: View) -> None:
         exported = (SHOW | {"deletion": OCCLUSION[kind]})[part](view)
     if exported is not None:
         exported.draw()
-    next_page("heads", "Heads")
+    next_page("interventions", "What changes if you switch this head off?")
 
 
 show(main)

@@ -74,6 +74,25 @@ def example_inputs(view: View) -> Inputs:
     return {name: one for name, one in diagnose.probe_files(view.loaded.takes).items() if name != LARGE}
 
 
+#: Texts that the Python lines name; more are read from a file.
+WRITTEN = 30
+
+
+def code(inputs: Inputs) -> str:
+    """Python that makes the name `texts`."""
+    if not isinstance(inputs, Mapping):
+        if len(inputs) > WRITTEN:
+            return "texts = Path('texts.txt').read_text().splitlines()"
+        return "texts = [\n" + "".join(f"    {text!r},\n" for text in inputs) + "]"
+    probes = [(kind, diagnose.probe_files(kind)) for kind in ("image", "sound")]
+    for kind, files in probes:
+        if set(inputs) == set(files) - {LARGE}:
+            return f"texts = diagnose.probe_files({kind!r})\ntexts.pop({LARGE!r}, None)"
+        if set(inputs) == set(files):
+            return f"texts = diagnose.probe_files({kind!r})"
+    return "texts = sorted(Path('inputs').iterdir())"
+
+
 def typed_texts(view: View) -> tuple[str, ...]:
     """The texts, at first probes."""
     typed = kept_file.typed_lines("diagnose:lines", 130, "\n".join(example_inputs(view)))

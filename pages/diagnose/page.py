@@ -71,13 +71,14 @@ def main(view: View) -> None:
         )
         given = inputs.choose(view, prompt)
         found = None if given is None or settings is None else verdict(view, given, prompt, settings)
-        if found is not None:
+        if given is not None and settings is not None and found is not None:
             with picture:
-                draw(view, given, found)
+                draw(view, given, found, settings, prompt)
     if given is None:
         with picture:
             draw_example(view)
     about.expander(__file__, "How the answer is found")
+    links.next_page("model", "What does the model do at each step?")
 
 
 def prompt_of(view: View) -> str | None:
@@ -166,15 +167,15 @@ def draw_example(view: View) -> None:
         st.info("Paste the other program's vectors, or upload them.", icon=":material/difference:")
         return
     said = plain(found.faults[0].sentence.removeprefix("Your"))
-    st.markdown(
-        f"**Example.** Another{said} Its vectors differ from those of {plain(view.loaded.name)} by up to "
-        f"**{found.difference_without:.2g}**."
-    )
+    st.markdown(f"**Example.** Another{said} Largest difference: **{found.difference_without:.2g}**.")
     pipeline(view, found)
-    differences(view, found)
+    figures = differences(view, found)
+    lines = f"{inputs.code(given)}\nfound = diagnose.example(model, texts)"
+    lines += "  # of your own vectors: diagnose.find(model, texts, vectors)"
+    export(view, f"Example of a diagnosis of {view.loaded.name}", found, figures, lines)
 
 
-def draw(view: View, given: Given, found: diagnose.Verdict) -> None:
+def draw(view: View, given: Given, found: diagnose.Verdict, settings: Settings, prompt: str | None) -> None:
     """The verdict in words, the pipeline, and the differences."""
     first, *rest = found.said.splitlines()
     title, _, evidence = ("Found", ":", first) if found.faults else first.partition(":")
@@ -186,14 +187,7 @@ def draw(view: View, given: Given, found: diagnose.Verdict) -> None:
     pipeline(view, found)
     picture_of_model(view, given, found)
     figures = differences(view, found)
-    Export(
-        view,
-        f"Diagnosis of {view.loaded.name}",
-        lambda: table(found),
-        figures,
-        lines=python_lines(given),
-        settings={"verdict": found.verdict, "faults": ", ".join(fault.name for fault in found.faults) or "none"},
-    ).draw()
+    export(view, f"Diagnosis of {view.loaded.name}", found, figures, python_lines(given, settings, prompt))
     st.download_button(
         "The answer (JSON)",
         found.as_json(),
@@ -203,6 +197,20 @@ def draw(view: View, given: Given, found: diagnose.Verdict) -> None:
         on_click="ignore",
         icon=":material/download:",
     )
+
+
+def export(view: View, title: str, found: diagnose.Verdict, figures: dict[str, object], lines: str) -> None:
+    """The numbers, the figures and the Python lines that make `found`."""
+    Export(
+        view,
+        title,
+        lambda: table(found),
+        figures,
+        lines=f"from encoder import diagnose\n\n{lines}\nprint(found.said)\n"
+        "found.distances(explained=False), found.distances(explained=True)",
+        is_traced=False,
+        settings={"verdict": found.verdict, "faults": ", ".join(fault.name for fault in found.faults) or "none"},
+    ).draw()
 
 
 def search_more(found: diagnose.Verdict) -> None:
@@ -270,14 +278,17 @@ def differences(view: View, found: diagnose.Verdict) -> dict[str, object]:
     return {f"By {takes}": inputs, "By dimension": numbers}
 
 
-def python_lines(given: Given) -> str:
-    """What finds the same in Python."""
-    if isinstance(given.inputs, Mapping):
-        return (
-            "from pathlib import Path\n\nfrom encoder import diagnose\n\nfiles = sorted(Path('probes').iterdir())\n"
-            "found = diagnose.find(model, files, vectors)\nprint(found.said)"
-        )
-    return "from encoder import diagnose\n\nfound = diagnose.find(model, texts, vectors)\nprint(found.said)"
+def python_lines(given: Given, settings: Settings, prompt: str | None) -> str:
+    """What finds the same in Python, from a file of the vectors."""
+    known = {"prompt": prompt, "precision": settings.precision, "batch": settings.batch, "together": settings.together}
+    known["others"] = [typed] if (typed := state.get(Params.other).strip()) else None
+    usual = {"precision": "float32"}
+    more = "".join(f", {name}={value!r}" for name, value in known.items() if value not in (None, usual.get(name)))
+    return (
+        f"from pathlib import Path\n\n{inputs.code(given.inputs)}\n"
+        "vectors = diagnose.read_vectors(Path('vectors.npy').read_bytes(), 'vectors.npy')\n"
+        f"found = diagnose.find(model, texts, vectors{more})"
+    )
 
 
 def table(found: diagnose.Verdict) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from encoder.documents.document import Section
 from encoder.documents.tables import axis, cells_of
 from encoder.explain.neurons import NeuronMap
 from encoder.figures.feed_forward import neuron_heatmap
+from pages.components.lazy import expander
 from pages.core.frame.frame import heading, show
 from pages.core.view import View
 from pages.core.widgets import Export, answer, title
@@ -26,19 +27,20 @@ def main(view: View) -> None:
         found = activations.draw(selected)
     chosen = experts.draw(view, selected.token)
     of_neuron, places = neuron.draw(selected)
-    drawn = {**chosen, **of_neuron, **updates.sizes(view, selected.token)}
-    with errors_said(st.info, icon=":material/edit:"):
-        lost = updates.left_out(view)
-        if lost is not None:
-            drawn["What is lost without attention, or without the FFN"] = lost[1]
+    drawn = {**chosen, **of_neuron}
+    added, lost = "How much do attention and the FFN add?", "What is lost without attention, or without the FFN?"
+    if (part := expander(added, "updates", icon=":material/stacked_bar_chart:")) is not None:
+        with part:
+            drawn |= updates.sizes(view, selected.token)
+    if (part := expander(lost, "lost", icon=":material/content_cut:")) is not None:
+        with part, errors_said(st.info, icon=":material/edit:"):
+            if (figure := updates.left_out(view)) is not None:
+                drawn[lost] = figure
     if view.loaded.config.conformer is not None:
         st.caption(about.text(__file__, "Second of two"))
     st.caption(about.text(__file__, "Limits"))
     exported(selected, found, drawn, places).draw()
-    if view.loaded.takes == "text":
-        next_page("predict", "Masked-word prediction, which word fits a blank")
-    else:
-        next_page("interventions", "Interventions, switch off a neuron and see what it causes")
+    next_page("interventions", "What changes if you switch this neuron off?")
 
 
 def exported(

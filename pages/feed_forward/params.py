@@ -2,8 +2,8 @@
 
 from pages.state import Param, choice, state
 
-#: Neurons of the map that has a column for each.
-MOST_ACTIVE = 48
+#: Neurons of the map that has a column for each; on a phone a column is 13 pixels wide.
+MOST_ACTIVE = 24
 NEURONS = {"most": f"{MOST_ACTIVE} most active", "all": "All neurons"}
 
 

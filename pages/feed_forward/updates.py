@@ -33,7 +33,6 @@ TITLES: dict[Sublayer, str] = {
 
 def sizes(view: View, token: int) -> dict[str, go.Figure]:
     """The maps of update sizes with the same colours. Returns them by their titles."""
-    st.header("Attention and FFN: how much each adds", anchor=False)
     found: dict[Sublayer, Floats] = view.derived("update sizes", update_sizes)
     rows = token_rows.part(view.trace.n_tokens, token, "updates")
     words = list(tokens.is_content(view.trace))
@@ -69,14 +68,13 @@ def sizes(view: View, token: int) -> dict[str, go.Figure]:
         f"Norm of the update over the norm of the residual stream before it; colours end at the largest of a "
         f"{words_of(view.trace).part}. Largest of the FFN: "
         f"{three_digits(float(found['ffn'][at]))} in L{at[0]} at {token_names.quoted(view.trace.labels, at[1])}. A "
-        "large update can still matter little to the result: the bars below measure that."
+        "large update can still matter little to the result: the part below measures that."
     )
     return drawn
 
 
-def left_out(view: View) -> tuple[np.ndarray, go.Figure] | None:
+def left_out(view: View) -> go.Figure | None:
     """The bars of what is lost without a sublayer. Raises EncoderError where the outcome does not fit."""
-    st.header("What is lost without attention, or without the FFN", anchor=False)
     outcome = outcomes.choose(view)
     if view.trace.n_tokens > LONGEST:
         st.info(f"This input has {view.trace.n_tokens:,} tokens; the test is limited to {LONGEST}. Use a shorter one.")
@@ -98,4 +96,4 @@ def left_out(view: View) -> tuple[np.ndarray, go.Figure] | None:
         f"Largest change: **{number(float(found[at]))}**, in L{at[1]} without its {SUBLAYERS[parts[at[0]]]}. "
         f"Outcome: {plain(outcomes.unit(outcome))}."
     )
-    return found, figure
+    return figure

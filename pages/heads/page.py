@@ -123,7 +123,7 @@ def one_stack(view: View) -> None:
     with below:
         if exported is not None:
             exported.draw()
-        next_page("contribution", "Contribution")
+        next_page("contribution", "Does a token with a large weight also add much?")
         if shown == "map":
             next_head.send(view, head)
 

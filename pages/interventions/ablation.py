@@ -53,10 +53,12 @@ def show(view: View, outcome: causal.Outcome) -> None:
 
 def exported(view: View, chosen: causal.Outcome, active: tuple[Edit, ...], found: np.ndarray) -> Export:
     """The effect of each head [L, H], and the edited run in Python."""
+    layer, head = largest_cell(np.abs(found))
     lines = (
         "from encoder import causal\n"
         f"outcome = causal.{chosen!r}\n"
-        "effects = causal.ablate_each_head(model, trace, outcome)"
+        "effects = causal.ablate_each_head(model, trace, outcome)\n"
+        f"largest, selected = effects[{layer}, {head}], effects[{view.layer}, {view.head}]"
     )
     if active:
         lines += (

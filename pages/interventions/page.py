@@ -26,7 +26,7 @@ def main(view: View) -> None:
         ablation.show(view, outcome)
     else:
         patching.show(view, outcome, controls)
-    next_page("contribution", "Contribution, what makes a vector")
+    next_page("probes", "Which information does the vector of each layer hold?")
 
 
 show(main)

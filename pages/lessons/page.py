@@ -1,6 +1,7 @@
-"""Lessons: all lessons of this server, as cards."""
+"""Lessons: the one to begin with as a card, and a list of the others."""
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -9,7 +10,7 @@ from pages.components.button import button
 from pages.core.frame.frame import heading, show
 from pages.core.widgets import learn_parts
 from pages.core.words.markdown import plain
-from pages.state import state
+from pages.state import next_page, state
 from pages.teaching.lessons import codes, library, progress
 from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.params import LessonParams
@@ -32,16 +33,26 @@ def main() -> None:
     for file in broken:
         st.warning(f"{plain(file.name)} cannot be used. {plain(file.reason)}", icon=":material/edit_document:")
     following = next((place for place, lesson in enumerate(good) if not progress.answered(lesson)), 0)
-    for start in range(0, len(good), COLUMNS):
-        for place, column in enumerate(st.columns(COLUMNS), start):
-            if place < len(good):
+    if good:
+        first, rest = good[following], [*good[:following], *good[following + 1 :]]
+        minutes = sum(lesson.minutes for lesson in good)
+        st.markdown(
+            f"{'Go on' if any(map(progress.answered, good)) else 'Begin'} with **“{plain(first.title)}”**. "
+            f"All {len(good)} lessons together: {minutes // 60} hours {minutes % 60} minutes."
+        )
+        _card(first)
+        half = -(-len(rest) // COLUMNS)
+        with st.container(key="lessons-list"):
+            for column, start in zip(st.columns(COLUMNS, gap="medium"), range(0, len(rest), half or 1), strict=False):
                 with column:
-                    _card(good[place], is_next=place == following)
+                    for lesson in rest[start : start + half]:
+                        _row(lesson)
     with st.expander("Answers of a lesson’s file", icon=":material/content_paste:"):
         st.text_area("Code from the end of the file", key="lessons:code", height=80)
         st.button("Add these answers", key="lessons:take", on_click=_take_code)
         if note := st.session_state.pop("_lessons_note", ""):
             st.markdown(note)
+    next_page("by_hand", "Can you compute one small layer yourself?")
 
 
 def _language() -> None:
@@ -56,22 +67,35 @@ def _language() -> None:
         )
 
 
-def _card(lesson: Lesson, *, is_next: bool) -> None:
-    """is_next: the first lesson in which nothing is answered, or the first of all."""
-    with st.container(border=True, height="stretch"):
+def _card(lesson: Lesson) -> None:
+    """The first lesson in which nothing is answered, or the first of all, with what one learns."""
+    with st.container(border=True):
         st.header(f"{lesson.label} · {plain(lesson.title)}".removeprefix(" · "), anchor=False)
-        done, questions = progress.answered(lesson), sum(step.question is not None for step in lesson.steps)
-        progress_note = f" · {done} of {questions} answered" if done else ""
-        st.caption(f"{lesson.minutes} minutes · {plain(lesson.level)} · {_length(lesson)}{progress_note}")
-        st.markdown("\n".join(f"- {plain(goal)}" for goal in lesson.goals))
-        st.caption(f"Needed: {plain(lesson.needs)}")
-        button(
-            f"Start “{plain(lesson.title)}”",
-            "play_arrow",
-            f"lessons:start:{lesson.name}",
-            partial(progress.open_step, lesson, lesson.first),
-            type="primary" if is_next else "secondary",
-        )
+        st.caption(f"{_facts(lesson)} · {_length(lesson)}")
+        st.markdown(_goals(lesson))
+        _start(lesson, f"Start “{plain(lesson.title)}”", type="primary")
+
+
+def _row(lesson: Lesson) -> None:
+    with st.container(gap=None):
+        _start(lesson, f"{lesson.label} · {plain(lesson.title)}".removeprefix(" · "), help=_goals(lesson))
+        st.caption(_facts(lesson))
+
+
+def _start(lesson: Lesson, label: str, type: str = "tertiary", **look: Any) -> None:
+    start = partial(progress.open_step, lesson, lesson.first)
+    button(label, "play_arrow", f"lessons:start:{lesson.name}", start, type=type, **look)
+
+
+def _goals(lesson: Lesson) -> str:
+    return "\n".join(f"- {plain(goal)}" for goal in lesson.goals)
+
+
+def _facts(lesson: Lesson) -> str:
+    """How long it takes, what it needs, and what is answered."""
+    done, questions = progress.answered(lesson), sum(step.question is not None for step in lesson.steps)
+    progress_note = f" · {done} of {questions} answered" if done else ""
+    return f"{lesson.minutes} minutes · {plain(lesson.level)} · needed: {plain(lesson.needs)}{progress_note}"
 
 
 def _length(lesson: Lesson) -> str:

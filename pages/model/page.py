@@ -90,7 +90,7 @@ def main(view: View) -> None:
         cost.export(view, found, bytes_each)
     else:
         export.export(view, trace, state.read(Params))
-    links.next_page("heads", "Heads, all heads of your sentence")
+    links.next_page("heads", "Which tokens does each head attend to?")
     if trace.decoder is not None:
         step = state.newest(output.Output.step)
         values = {"stack": "cross", "layer": view.layer, "head": view.head, "output_token": step}

@@ -51,7 +51,7 @@ def main(view: View) -> None:
         shown = DRAW[part](selected)
     exported(selected, shown).draw()
     st.caption(placement(selected))
-    next_page("training", "Train, with and without warm-up")
+    next_page("training", "Which placement of the norms trains better?")
 
 
 def name_of(view: View) -> str:

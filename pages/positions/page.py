@@ -54,7 +54,7 @@ def main(view: View) -> None:
         else:
             export = without_positions(view)
     export.draw()
-    next_page("heads", "Heads, which heads attend by position")
+    next_page("heads", "Which heads attend by position?")
 
 
 def parts(view: View) -> dict[str, str]:

@@ -49,7 +49,7 @@ def main(view: View) -> None:
     with st.expander("Where the norms are, and which one is “the Transformer”", icon=":material/help:"):
         diagrams(view.loaded.config.n_layers, NORM_NAMES[view.loaded.config.norm_kind])
         st.markdown(about.text(__file__, "Which one is “the Transformer”"))
-    next_page("training", "Train, with and without warm-up")
+    next_page("norms", "What does each LayerNorm do to each token?")
 
 
 def introduction(traces: norm_pair.PairTraces, part: str) -> None:

@@ -13,7 +13,7 @@ from pages.core.view import View
 from pages.core.widgets import class_head
 from pages.predict import answer, classes, entities, masked, of_pair, vocabulary, written
 from pages.predict.params import TASKS, Params
-from pages.state import controlled, state
+from pages.state import controlled, next_page, state
 
 SHOW = {"word": masked.show, "class": classes.show, "caption": of_pair.show, "answer": answer.show,
         "entity": entities.show, "sparse": vocabulary.show, "output": written.show}  # fmt: skip
@@ -54,6 +54,7 @@ def main(view: View) -> None:
         return
     _show(view, task, able)
     st.caption(needed(able))
+    next_page("texts", "Which of your texts answer a query?")
 
 
 def needed(able: list[str]) -> str:

@@ -12,9 +12,9 @@ from pages.components.lazy import expander
 from pages.core.frame.frame import heading, show
 from pages.core.view import View
 from pages.core.widgets import Export, answer, title
-from pages.core.words import about, errors_said, number, plain, table
+from pages.core.words import about, errors_said, number, opening, plain, table
 from pages.probes import controls, head, work
-from pages.probes.params import VECTORS, VIEWS, Params
+from pages.probes.params import PREDICTED, VECTORS, VIEWS, Params
 from pages.state import next_page, state
 
 Curves = dict[tuple[work.Subject, str], Curve]
@@ -23,6 +23,7 @@ Curves = dict[tuple[work.Subject, str], Curve]
 def main(view: View) -> None:
     with heading(about.text(__file__, "What a probe shows")):
         controls.choose_task()
+    opening(f"Which layer’s vectors tell {PREDICTED[state.get(Params.task)]}?")
     task = None
     with errors_said():
         controls.options()
@@ -44,7 +45,7 @@ def main(view: View) -> None:
             else:
                 st.caption(_about(task))
     head.opened(view)
-    next_page("texts", "Texts")
+    next_page("texts", "Which of your texts do these vectors find?")
 
 
 def _about(task: Task) -> str:
@@ -119,12 +120,14 @@ def _answer(task: Task, name: tuple[work.Subject, str], found: Curve, layer: int
     subject, view = name
     score, control = found.scores[layer], found.control[layer]
     low, high = score.interval
-    where = layer_names(len(found.scores) - 1)[layer].replace("output", "at the output")
+    places = [name.replace("output", "at the output") for name in layer_names(len(found.scores) - 1)]
     chosen = state.get(Params.layer) is not None
-    place = f"**{where}**, from {VECTORS[view]}"
+    place = f"**{places[layer]}**, from {VECTORS[view]}"
     said = f"Selected: {place}" if chosen else f"Easiest to predict {place}"
     said += f", in {plain(subject.name)}" if several else ""
-    first = f"{said}: **{score.accuracy:.1%}** right (95% interval: {low:.1%} to {high:.1%})."
+    alike = [places[at] for at, one in enumerate(found.accuracy) if at != layer and low <= one <= high]
+    also = f"; also in it: {', '.join(alike)}" if alike and not chosen else ""
+    first = f"{said}: **{score.accuracy:.1%}** right (95% interval: {low:.1%} to {high:.1%}{also})."
     against = f"Control task: {control:.1%}, so selectivity is {number(score.accuracy - control, 2)}."
     targets = np.array([score.classes.index(label) for label in task.labels])
     recall = {label: float(score.right[targets == place].mean()) for place, label in enumerate(score.classes)}

@@ -4,6 +4,11 @@ from encoder.checkpoints import BUNDLED
 from pages.state import Param, choice, several, state, whole_number
 
 TASKS = ("word_pos", "pos", "lexname", "file")
+#: What a probe predicts, in the question below the title.
+PREDICTED = {
+    "word_pos": "a word’s part of speech", "pos": "a word’s part of speech, from its definition",
+    "lexname": "a word’s field, from its definition", "file": "the labels of your file",
+}  # fmt: skip
 VIEWS = {"token": "One token", "mean": "Mean", "cls": "[CLS]", "max": "Maximum"}
 #: The same in a sentence.
 VECTORS = {"token": "one token’s vector", "mean": "the mean of the vectors", "cls": "the vector of [CLS]",

@@ -41,9 +41,9 @@ def link(
         st.page_link(f"pages/{folder}/page.py", label=label, icon=f":material/{icon}:", query_params=values)
 
 
-def next_page(folder: str, label: str) -> None:
-    """Draw the last line of a page: which page to try next."""
-    link(folder, f"Next: {label}")
+def next_page(folder: str, question: str) -> None:
+    """Draw the last line of a page: the question that comes up next, and the page that answers it."""
+    link(folder, f"Next: {question} · {title(folder)}")
 
 
 def button(

@@ -12,6 +12,8 @@ LISTED = 100
 #: Characters of a text that the list shows.
 BRIEF = 120
 LIST_HEIGHT = 340
+#: Decimals of a score, as above the parts: hits that are near each other differ in the last ones.
+DIGITS = 4
 #: Icon of the text that is explained.
 SELECTED = ":material/arrow_right:"
 
@@ -26,8 +28,9 @@ def draw(ranking: texts.Ranking, matches: tuple[int, ...] = ()) -> None:
     with st.container(height=LIST_HEIGHT, key="texts-list", gap=None):
         for one in ranking.rows[:LISTED]:
             match = " :material/check_circle:" if one.place in matches else ""
+            text = plain(brief(ranking.collection.texts[one.place]))
             st.button(
-                f"{one.rank}. **{number(one.score)}**{match} {plain(brief(ranking.collection.texts[one.place]))}",
+                f"{one.rank}. **{number(one.score, DIGITS)}**{match} {text}",
                 key=f"texts:rank:{one.place}",
                 type="tertiary",
                 icon=SELECTED if one.place == chosen else None,

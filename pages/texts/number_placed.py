@@ -16,20 +16,20 @@ from pages.texts.subject import Subject
 
 #: Texts of the bundled collection whose random pairs are compared.
 BUNDLED_TEXTS = 400
-#: Characters of a text above the parts.
-BRIEF = 160
+#: Characters of a text below the parts, and in the line above them.
+BRIEF, NAME = 160, 60
 
 
 def draw(subject: Subject) -> None:
     """The score and its place among random pairs, in one line, and what was cut."""
     why, ranking = subject.why, subject.ranking
-    rank = ""
+    score = f"{why.kind} **{number(why.score, 4)}**"
+    said = f"{score[0].upper()}{score[1:]}"
     if ranking is not None and subject.place is not None:
-        rank = f", rank **{ranking.of(subject.place).rank}** of {len(ranking.scores):,}"
+        rank = f"rank **{ranking.of(subject.place).rank}** of {len(ranking.scores):,}"
+        said = f"“**{plain(_brief(subject.text, NAME))}**”, {rank}: {score}"
     with st.container(horizontal=True, vertical_alignment="center", key="texts-score"):
-        st.markdown(
-            f"{why.kind[0].upper()}{why.kind[1:]} **{number(why.score, 4)}**{rank}{_placed(subject)}", width="content"
-        )
+        st.markdown(f"{said}{_placed(subject)}.", width="content")
         if subject.place is not None and ranking is not None and subject.given is None:
             _mark(subject, subject.place)
     for name, side in zip(("query", "text"), why.source.sides, strict=True):
@@ -41,9 +41,9 @@ def draw(subject: Subject) -> None:
             )
 
 
-def _brief(text: str) -> str:
+def _brief(text: str, most: int = BRIEF) -> str:
     """A text on one line, cut where it is long."""
-    return textwrap.shorten(text, BRIEF, placeholder=" …")
+    return textwrap.shorten(text, most, placeholder=" …")
 
 
 def _mark(subject: Subject, place: int) -> None:
@@ -60,11 +60,11 @@ def _mark(subject: Subject, place: int) -> None:
 
 
 def _placed(subject: Subject) -> str:
-    """More alike than how many pairs, for the end of the sentence."""
+    """Above how many pairs, for the end of the sentence."""
     place = subject.why.place
     if place is None:
         return ""
-    return f": more alike than {place.share} of {_whose(subject)}"
+    return f", above {place.share} of {_whose(subject)}"
 
 
 def _whose(subject: Subject) -> str:

@@ -14,7 +14,7 @@ def main(view: View) -> None:
         if view.loaded.takes == "text":
             kind = state.segmented(Params.kind, "Search for", KINDS, label_visibility="collapsed")
     (tokens if kind == "words" else ranked).show(view)
-    links.next_page("contribution", "Contribution, what makes a vector")
+    links.next_page("diagnose", "Does your own program give the same vectors?")
 
 
 show(main)

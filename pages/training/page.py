@@ -31,7 +31,7 @@ def main() -> None:
         history.show()
     else:
         train()
-    next_page("pre_post", "Pre/post-norm, both placements on your sentence")
+    next_page("predict", "What can you use a trained encoder for?")
 
 
 def train() -> None:

@@ -52,6 +52,18 @@ def test_the_maps_that_were_black_are_not() -> None:
     assert "0.08" in drawn.colorbar.title.text
 
 
+def test_a_bar_ends_at_0_where_no_effect_is_on_its_other_side() -> None:
+    effects = RANDOM.random((6, 12)) + 1
+    both, limit = figures.effect_map(np.append(effects, -effects, axis=0)).data[0], float(effects.max())
+    for values, ends in ((effects, (0, limit)), (-effects, (-limit, 0))):
+        drawn = figures.effect_map(values).data[0]
+        assert (drawn.zmin, drawn.zmax) == pytest.approx(ends)
+        places, colours = zip(*drawn.colorscale, strict=True)
+        assert (places[0], places[-1]) == (0, 1)
+        assert set(colours) < {shade for _, shade in both.colorscale}
+        assert _opacity(colours[0 if ends[1] else -1]) == 0
+
+
 def test_small_effects_keep_a_colour_next_to_large_ones() -> None:
     effects = RANDOM.normal(size=(6, 12)) / 1_000
     effects[5, 3:] *= 40

@@ -31,7 +31,8 @@ def visit(page: str | None = None, *, closed: bool = False, at_front: bool = Fal
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     for name, value in query.items():
         app.query_params[name] = value
-    for part in () if closed else ("options", "grid", "settings", "thresholds", "take", "input", "architecture"):
+    parts = ("options", "grid", "settings", "thresholds", "take", "input", "architecture", "updates", "lost")
+    for part in () if closed else parts:
         app.session_state[f"{KEY}{part}"] = True
     if at_front:
         return app.run()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -153,6 +155,25 @@ def test_before_there_are_vectors_an_example_shows_what_an_answer_is():
     found = diagnose.example(model, texts)
     assert "Example." in written(app)
     assert f"**{found.difference_without:.2g}**" in written(app)
+    assert ran(app)["found"].difference_without == found.difference_without
+
+
+def test_the_python_lines_give_the_verdict_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    vectors = first_tokens(encoder.load("twin-pre"))
+    monkeypatch.chdir(tmp_path)
+    np.save("vectors.npy", vectors)
+    app = opened(encoder.load("twin-pre"), vectors, their_precision="float16", their_batch="3")
+    found = ran(app)["found"]
+    assert [one.name for one in found.faults] == ["pooling"]
+    assert found.faults[0].sentence in written(app)
+
+
+def ran(app) -> dict[str, Any]:
+    """The names that the Python lines of the export make."""
+    (code,) = [block.value for block in app.code if "diagnose" in block.value]
+    names: dict[str, Any] = {}
+    exec(code, names)
+    return names
 
 
 def test_the_fault_of_the_example_is_what_the_search_finds():

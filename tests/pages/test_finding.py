@@ -93,8 +93,8 @@ def test_newcomers_find_the_answer_among_the_first_three(found: list[dict], tmp_
         for (question, right), first in zip(asked.items(), shown, strict=True)
         if not any(one["title"] in right or f"at {one['page']}" in right for one in first)
     }
-    assert len(asked) == 44
-    assert len(missed) <= 2, missed
+    assert len(asked) == 71
+    assert len(missed) <= 4, missed
 
 
 def test_what_a_title_begins_with_comes_before_the_answer(found: list[dict], tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_every_text_has_its_rank_and_a_click_selects_it(minilm: encoder.TextEnco
     ranking = texts.rank(minilm, QUERY, search.embed(minilm, LINES))
     assert len(ranks(app)) == len(LINES), "no text is left out"
     for one, label in zip(ranking.rows, ranks(app), strict=True):
-        assert label.startswith(f"{one.rank}. **{number(one.score)}**")
+        assert label.startswith(f"{one.rank}. **{number(one.score, listed.DIGITS)}**")
     why = encoder.explain_score(minilm, QUERY, LINES[ranking.rows[0].place])
     strongest = max((*why.words_a, *why.words_b), key=lambda word: word.effect)
     side = "query" if strongest in why.words_a else "text"
@@ -417,4 +417,4 @@ def test_many_texts_of_a_cross_encoder_are_ranked_by_its_own_score_after_a_click
     assert ranking.kind == "cross-encoder"
     assert [label.split(" ")[0] for label in ranks(app)] == [f"{one.rank}." for one in ranking.rows]
     for one, label in zip(ranking.rows, ranks(app), strict=True):
-        assert f"**{number(one.score)}**" in label
+        assert f"**{number(one.score, listed.DIGITS)}**" in label

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import streamlit as st
 
@@ -42,15 +43,19 @@ def _linked(text: str, most: int) -> str:
 
 def question(text: str, about: str = "") -> None:
     """Draw the question that a page's picture answers, with links to the glossary. about: help next to it."""
-    st.session_state[_QUESTION] = place = st.empty()
-    place.caption(linked(text), width="content", help=linked(about) if about else None)
+    st.session_state[_QUESTION] = st.empty(), about
+    _draw(*st.session_state[_QUESTION], text)
 
 
 def opening(text: str) -> None:
     """Replace the page's question by a more exact one, of a part of the page or of this model."""
-    place = st.session_state.pop(_QUESTION, None) or st
+    place, about = st.session_state.pop(_QUESTION, (st, ""))
     if not is_bare():  # where no question was drawn: the place is of a page before
-        place.caption(linked(text))
+        _draw(place, about, text)
+
+
+def _draw(place: Any, about: str, text: str) -> None:
+    place.caption(linked(text), width="content", help=linked(about) if about else None)
 
 
 def _linker(seen: set[str], most: int) -> Callable[[re.Match[str]], str]:
