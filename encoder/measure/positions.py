@@ -196,7 +196,7 @@ def lengths(trace: Trace) -> tuple[float, float] | None:
 
 @dataclass(frozen=True, eq=False)
 class OrderEffect:
-    """The effect of reversing the tokens of each sentence; special tokens keep their positions.
+    """The effect of reversing the tokens of each sentence; special tokens and closing punctuation keep their places.
 
     order [T]: the token at each position of the reversed text; moved [T] bool: the tokens with another position;
     cosine [T]: of every token's output with its output before;
@@ -243,11 +243,13 @@ def order_effect(trace: Trace) -> OrderEffect:
 
 
 def _reversed(trace: Trace) -> list[int]:
-    """[T]: for each position its token when every sentence is reversed."""
+    """[T]: for each position its token when every sentence is reversed up to its closing punctuation."""
     order = list(range(trace.n_tokens))
-    sentence, content = tokens.sentences(trace), tokens.is_content(trace)
+    sentence, content, marks = tokens.sentences(trace), tokens.is_content(trace), tokens.is_punctuation(trace)
     for number in set(sentence):
         places = [place for place in range(trace.n_tokens) if content[place] and sentence[place] == number]
+        while places and marks[places[-1]]:  # a full stop at the beginning would change every output by itself
+            places.pop()
         for place, token in zip(places, reversed(places), strict=True):
             order[place] = token
     return order

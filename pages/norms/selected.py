@@ -51,6 +51,12 @@ class Selected:
         )
 
     @property
+    def parameters(self) -> str:
+        """What a norm of this model applies after it has normalised."""
+        origin = "untrained" if self.view.model.untrained is not None else "learned"
+        return f"its {origin} {'gain and bias' if self.trace.config.norm_bias else 'gain'}"
+
+    @property
     def label(self) -> str:
         """The selected norm in headings and sentences."""
         return f"the {figures.norm_label(self.norm)} {self.kind}"

@@ -14,7 +14,7 @@ from pages.core.view import MapParams, ViewParams, selection, token_rows
 from pages.core.widgets import adjust, answer
 from pages.core.words import about, number, plain, references
 from pages.norms.params import MOMENTS, STATISTICS, Params
-from pages.norms.selected import Figures, Selected
+from pages.norms.selected import EFFECTS, Figures, Selected
 from pages.state import state
 
 #: A second example of the batch: it moves the outputs of BatchNorm only.
@@ -78,12 +78,16 @@ def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figur
 
 
 def evened_out_in_words(selected: Selected) -> str:
-    """The range of the standard deviations before and after all norms."""
-    before, after = (std for _, std in (selected.statistics.before, selected.statistics.after))
-    return (
-        f"It scales each vector: standard deviations of **{three_digits(before.min())}** to "
-        f"**{three_digits(before.max())}** become **{three_digits(after.min())}** to **{three_digits(after.max())}**."
-    )
+    """What a norm does to every vector; the largest and the smallest standard deviation, each with its own after."""
+    statistics = selected.statistics
+    (_, before), (_, after) = statistics.before, statistics.after
+    pairs = [
+        f"{selected.quoted(place[1])} at {figures.norm_label(statistics.names[place[0]])} "
+        f"**{three_digits(before[place])} → {three_digits(after[place])}** ({which})"
+        for place, which in ((statistics.widest, "largest"), (statistics.narrowest, "smallest"))
+    ]
+    effect, parameters = EFFECTS[selected.trace.config.norm_kind], selected.parameters
+    return f"It gives each vector {effect}, then applies {parameters}. Standard deviation: {', '.join(pairs)}."
 
 
 def selected_in_words(selected: Selected) -> str:
@@ -94,18 +98,14 @@ def selected_in_words(selected: Selected) -> str:
         f"{name} {number(float(before[at]))} → **{number(float(after[at]))}**"
         for name, before, after in (("standard deviation", std, std_after), ("mean", mean, mean_after))
     ]
-    return f"{selected.quoted(selected.token)} at {selected.label}: {', '.join(said)}."
+    largest = "is largest " * (selected.norm == selected.statistics.widest_of(selected.token))
+    return f"{selected.quoted(selected.token)} {largest}at {figures.norm_label(selected.norm)}: {', '.join(said)}."
 
 
 def before_in_words(selected: Selected) -> str:
-    """The largest standard deviation before a LayerNorm."""
-    statistics = selected.statistics
-    norm, token = statistics.widest
-    mean, std = (values[norm, token] for values in statistics.before)
-    return (
-        f"Largest standard deviation before a {selected.kind}: {three_digits(std)}, mean {number(float(mean))}, for "
-        f"{selected.quoted(token)} (token {token}) at {figures.norm_label(statistics.names[norm])}."
-    )
+    """The range of the means before all norms."""
+    mean, std = selected.statistics.before
+    return f"Before the {selected.kind}s, means: {between(mean)}; standard deviations: {between(std)}."
 
 
 def after_in_words(selected: Selected) -> str:
@@ -119,9 +119,8 @@ def after_in_words(selected: Selected) -> str:
             f"Standard deviations: {std.min():.4f} to {std.max():.4f}."
         )
     return (
-        f"Before gain and bias, every vector has {selected.effect}. After them, means: "
-        f"{number(float(mean.min()))} to {number(float(mean.max()))}; standard deviations: "
-        f"{number(float(std.min()))} to {number(float(std.max()))}."
+        f"Before gain and bias, every vector has {selected.effect}. After them, means: {between(mean)}; standard "
+        f"deviations: {between(std)}."
     )
 
 

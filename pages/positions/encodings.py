@@ -37,15 +37,16 @@ def chosen_product() -> None:
     )
 
 
-def encodings(view: View, tables: Tables, kind: str) -> None:
-    """The vectors of an encoding as a map."""
+def encodings(view: View, tables: Tables, kind: str, said: str = "") -> None:
+    """The vectors of an encoding as a map. said: how the model knows its positions, in one sentence."""
     config = view.loaded.config
     if tables and config.position not in tables:
         st.header("For comparison: sines and cosines", anchor=False)
         st.markdown("This **sinusoidal** encoding has the width of the model, but the model does not add it.")
     if tables:
         with answer.area():
-            answer.draw(selected_in_words(view, tables))
+            selected = selected_in_words(view, tables)
+            answer.draw(said or selected, selected if said else "")
             heatmap(view, kind, tables[kind])
     if config.embedding_width % 2:
         st.caption(

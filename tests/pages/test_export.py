@@ -172,12 +172,14 @@ def test_typed_text_does_no_harm(files: dict[str, Callable[[], bytes]]):
 OTHERS = [
     ("heads", {"view": "vectors"}, ["q", "k", "v"], lambda names: np.stack(
         [np.asarray(names[n]).ravel() for n in "qkv"], 1)),
-    ("norms", {"norm": "pre"}, ["mean_before", "std_before"], lambda names: np.stack(
-        [np.concatenate([np.asarray(part) for part in names[name].values()]) for name in ("means", "stds")], 1)),
-    ("positions", {}, ["value"], lambda names: np.asarray(names["position"]).reshape(-1, 1)),
+    ("norms", {"norm": "pre"}, ["mean_before", "std_before", "mean_after", "std_after"], lambda names: np.stack(
+        [part.ravel() for part in (*names["found"].before, *names["found"].after)], 1)),
+    ("positions", {}, ["cosine"], lambda names: names["cosine"].reshape(-1, 1)),
+    ("positions", {"positions_part": "encoding"}, ["value"],
+     lambda names: np.asarray(names["position"]).reshape(-1, 1)),
     ("positions", {"positions_part": "without"}, ["cosine"], lambda names: names["cosine"].reshape(-1, 1)),
-    ("positions", {"model": "scratch", "positions": "rotary"}, ["cos", "sin"], lambda names: np.stack(
-        [names["cos"].ravel(), names["sin"].ravel()], 1)),
+    ("positions", {"positions_part": "encoding", "model": "scratch", "positions": "rotary"}, ["cos", "sin"],
+     lambda names: np.stack([names["cos"].ravel(), names["sin"].ravel()], 1)),
     ("heads", {"all_heads": "table"}, ["entropy", "previous"],
      lambda names: names["measures"][["entropy", "previous"]].to_numpy()),
     ("heads", {"all_heads": "table", "role": "cls", "role_special": "0.7"}, ["layer", "head", "cls"],

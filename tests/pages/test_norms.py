@@ -141,6 +141,14 @@ def test_the_selected_cell_is_answered_in_one_line(minilm: encoder.TextEncoder) 
     before_and_after = (numbers[:2], numbers[2:])
     for pair in before_and_after:
         assert "{} → **{}**".format(*(number(float(value)) for value in pair)) in said
-    every = minilm.trace("The cat sat").norms.values()
-    largest = max(float(norm.std.max()) for norm in every)
-    assert f"**{three_digits(largest)}** become" in written(app)
+
+
+def test_the_first_line_pairs_each_number_with_its_own(minilm: encoder.TextEncoder) -> None:
+    trace, shown = minilm.trace("The cat sat"), written(visit("norms", text="The cat sat"))
+    pairs = [
+        (float(before), float(after))
+        for norm in trace.norms.values()
+        for before, after in zip(norm.std, norm.output.std(dim=-1, correction=0), strict=True)
+    ]
+    for end in (max(pairs), min(pairs)):
+        assert "**{} → {}**".format(*map(three_digits, end)) in shown
