@@ -196,7 +196,7 @@ OTHERS = [
     ("contribution", {"beyond": "deletion", "text": "The old cat sat on the mat."}, ["most_attended", "random_3"],
      lambda names: np.stack([names["found"].by_attention, names["found"].random[3]], 1)),
     ("predict", {"model": "twin-pre", "text": "A [MASK] sat."}, ["probability"], lambda names: np.array(
-        [entry.probabilities for entry in names["guesses"]]).reshape(-1, 1)),
+        [entry.probabilities for of in names["guesses"].values() for entry in of]).reshape(-1, 1)),
     ("pre_post", {"model": "twin-pre"}, ["a", "difference"], lambda names: np.stack(
         [names["found"].first.numpy().ravel(), names["found"].difference.numpy().ravel()], 1)),
     *(("model", {"start": "1", "step": step, **more}, ["value"],
