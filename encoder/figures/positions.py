@@ -25,13 +25,23 @@ from encoder.figures.plotly_traces import LEGEND, bars, curve, heatmap, signed_h
 from encoder.figures.scale import Scale, robust
 
 
-def position_heatmap(encoding: object, *, title: str | None = None, selected: int | None = None) -> go.Figure:
-    """encoding [T, D], one row a position -> heatmap of its values around 0."""
+def position_heatmap(
+    encoding: object, *, title: str | None = None, selected: int | None = None, components: object | None = None
+) -> go.Figure:
+    """encoding [T, D], one row a position -> heatmap of its values around 0.
+
+    components [D]: those of the columns where `slowest_first` sorted them; each value is then less its median.
+    """
     values = as_array(encoding, name="encoding", ndim=2)
     ends = robust(values)
-    hover = "position %{y}, component %{x}: %{z:.3f}"
-    cells = signed_heatmap(values, "position", ends.limit, hover, ends.titled("value"))
-    return _position_map("component", cells, title, selected)
+    if components is None:
+        hover = "position %{y}, component %{x}: %{z:.3f}"
+        cells = signed_heatmap(values, "position", ends.limit, hover, ends.titled("value"))
+        return _position_map("component", cells, title, selected)
+    hover = "position %{y}, component %{customdata}: %{z:.3f} from its median"
+    cells = signed_heatmap(values, "position", ends.limit, hover, ends.titled("value − median"))
+    cells.customdata = np.tile(np.asarray(components, dtype=np.int32), (len(values), 1))
+    return _position_map("components, slowest change first", cells, title, selected)
 
 
 def position_products(encoding: object, *, cosine: bool = False) -> np.ndarray:

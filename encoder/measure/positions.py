@@ -46,6 +46,19 @@ def sines(n_positions: int, width: int) -> np.ndarray:
     return sinusoidal(torch.arange(n_positions), width).numpy()
 
 
+def slowest_first(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """table [N, E] -> (components [E], [N, E] their values, each less its median), the slowest change first.
+
+    The change of a component: the mean square of its steps from one position to the next, next to its variance. The
+    first position is left out of it: models add something else to it.
+    """
+    later = table[1:].astype(np.float64)
+    steps, spread = np.square(np.diff(later, axis=0)), later.var(axis=0)
+    speed = steps.mean(axis=0) / np.maximum(spread, np.finfo(np.float32).tiny) if len(steps) else spread
+    components = np.argsort(speed, kind="stable").astype(np.int32)
+    return components, (table - np.median(table, axis=0))[:, components]
+
+
 def are_stored_sines(table: np.ndarray) -> bool:
     """Whether a table [N, E] is Whisper's sinusoidal encoding (Radford et al. 2022, code): `is_sine_halves`."""
     return is_sine_halves(torch.tensor(table))

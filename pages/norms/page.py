@@ -68,7 +68,7 @@ def placement(selected: Selected) -> str:
         place += f"; one more {norm} closes each layer, x ← {norm}(x)"
     return (
         f"**{plain(view.loaded.name)}** has {len(selected.statistics.names)} {norm}s. Each gives every vector "
-        f"{selected.effect}, then applies {selected.parameters}. This model is {place}."
+        f"{selected.effect}, then applies its {selected.origin} {selected.parameters}. This model is {place}."
     )
 
 

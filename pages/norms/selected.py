@@ -53,8 +53,12 @@ class Selected:
     @property
     def parameters(self) -> str:
         """What a norm of this model applies after it has normalised."""
-        origin = "untrained" if self.view.model.untrained is not None else "learned"
-        return f"its {origin} {'gain and bias' if self.trace.config.norm_bias else 'gain'}"
+        return "gain and bias" if self.trace.config.norm_bias else "gain"
+
+    @property
+    def origin(self) -> str:
+        """Where the parameters come from."""
+        return "untrained" if self.view.model.untrained is not None else "learned"
 
     @property
     def label(self) -> str:

@@ -45,7 +45,7 @@ def overview(selected: Selected) -> Figures:
     with answer.area():
         answer.draw(
             evened_out_in_words(selected),
-            selected_in_words(selected),
+            selected_in_words(selected, statistic),
             clear=None if view.i is None else selection.clear,
         )
         plot(
@@ -82,21 +82,23 @@ def evened_out_in_words(selected: Selected) -> str:
     statistics = selected.statistics
     (_, before), (_, after) = statistics.before, statistics.after
     pairs = [
-        f"{selected.quoted(place[1])} at {figures.norm_label(statistics.names[place[0]])} "
-        f"**{three_digits(before[place])} → {three_digits(after[place])}** ({which})"
-        for place, which in ((statistics.widest, "largest"), (statistics.narrowest, "smallest"))
+        f"{which} **{three_digits(before[place])} → {three_digits(after[place])}** "
+        f"({selected.quoted(place[1])}, {figures.norm_label(statistics.names[place[0]])})"
+        for place, which in ((statistics.widest, "Largest deviation"), (statistics.narrowest, "smallest"))
     ]
-    effect, parameters = EFFECTS[selected.trace.config.norm_kind], selected.parameters
-    return f"It gives each vector {effect}, then applies {parameters}. Standard deviation: {', '.join(pairs)}."
+    kind = selected.trace.config.norm_kind
+    effect = EFFECTS[kind].replace(" and ", ", ")
+    return f"It sets {effect}, then applies {selected.parameters}. {', '.join(pairs)}."
 
 
-def selected_in_words(selected: Selected) -> str:
-    """The numbers of the selected token at the selected LayerNorm."""
+def selected_in_words(selected: Selected, *statistics: str) -> str:
+    """The numbers of the selected token at the selected LayerNorm. statistics: keys of STATISTICS."""
     at = selected.statistics.names.index(selected.norm), selected.token
     (mean, std), (mean_after, std_after) = selected.statistics.before, selected.statistics.after
     said = [
-        f"{name} {number(float(before[at]))} → **{number(float(after[at]))}**"
-        for name, before, after in (("standard deviation", std, std_after), ("mean", mean, mean_after))
+        f"{STATISTICS[one].lower()} {number(float(before[at]))} → **{number(float(after[at]))}**"
+        for one, before, after in (("std", std, std_after), ("mean", mean, mean_after))
+        if one in statistics
     ]
     largest = "is largest " * (selected.norm == selected.statistics.widest_of(selected.token))
     return f"{selected.quoted(selected.token)} {largest}at {figures.norm_label(selected.norm)}: {', '.join(said)}."
@@ -105,7 +107,8 @@ def selected_in_words(selected: Selected) -> str:
 def before_in_words(selected: Selected) -> str:
     """The range of the means before all norms."""
     mean, std = selected.statistics.before
-    return f"Before the {selected.kind}s, means: {between(mean)}; standard deviations: {between(std)}."
+    ends = f"{three_digits(std.min())} to {three_digits(std.max())}"
+    return f"Before the {selected.kind}s, means: {between(mean)}; standard deviations: {ends}."
 
 
 def after_in_words(selected: Selected) -> str:

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from encoder import figures
-from encoder.measure import patches
+from encoder.measure import patches, positions
 from pages.components import on_click, plot
 from pages.components.events import PlotEvent
 from pages.core.view import View, ViewParams
@@ -45,7 +45,7 @@ def encodings(view: View, tables: Tables, kind: str, said: str = "") -> None:
         st.markdown("This **sinusoidal** encoding has the width of the model, but the model does not add it.")
     if tables:
         with answer.area():
-            selected = selected_in_words(view, tables)
+            selected = selected_in_words(view, {kind: tables[kind]} if said else tables)
             answer.draw(said or selected, selected if said else "")
             heatmap(view, kind, tables[kind])
     if config.embedding_width % 2:
@@ -92,9 +92,11 @@ def select_position(view: View) -> Callable[[PlotEvent], None]:
 
 def heatmap(view: View, kind: str, table: np.ndarray) -> None:
     """An encoding as a map. table [N, E]."""
-    title = heading_of(view, kind)
+    title, components = heading_of(view, kind), None
+    if kind == "learned" and view.model.untrained is None:
+        components, table = positions.slowest_first(table)
     plot(
-        figures.position_heatmap(table, title=title, selected=view.i),
+        figures.position_heatmap(table, title=title, selected=view.i, components=components),
         key="encoding",
         alt=f"{title}: {len(table)} positions downwards, {table.shape[1]} components to the right.",
         shows=kind,

@@ -96,14 +96,14 @@ def order_in_words(view: View, found: positions.OrderEffect) -> str:
             f"This model cannot tell the two orders apart. All output vectors are equal up to rounding: "
             f"largest change {number(found.difference)} of the norm."
         )
-    return f"With the tokens in reverse order, outputs change: {outputs_in_words(view, found.cosine)}"
+    return f"In reverse order, outputs change: {outputs_in_words(view, found.cosine)}"
 
 
 def outputs_in_words(view: View, cosine: np.ndarray) -> str:
     """The mean cosine of a token's two outputs, and the token whose output changes most. cosine: [T]."""
     least = int(cosine.argmin())
     return (
-        f"mean cosine of a token’s output before and after **{number(cosine.mean())}**; "
+        f"mean cosine **{number(cosine.mean())}** (1: no change); "
         f"**{token_names.quoted(view.trace.labels, least)}** changes most: **{number(cosine[least])}**."
     )
 

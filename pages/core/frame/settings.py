@@ -29,7 +29,7 @@ def controls(view: View | None, examples: Callable[[View | None], None] | None) 
     """
     # Keys of their own: the search opens the drawer with the examples on a page that has them.
     title, key = ("Settings", "machine") if examples is None else ("Examples and settings", "settings")
-    part = popover(title, key, icon=":material/tune:")
+    part = popover(title, key, icon=":material/settings:")
     if part is None:
         return
     with part:
