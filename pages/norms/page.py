@@ -49,7 +49,7 @@ def main(view: View) -> None:
         shown = DRAW[part](selected)
     exported(selected, shown).draw()
     st.caption(placement(selected))
-    next_page("training", "Train, with and without warm-up")
+    next_page("training", "Train, which placement learns a task")
 
 
 def name_of(view: View) -> str:
