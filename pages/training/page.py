@@ -55,7 +55,7 @@ def train() -> None:
     if group is not None:
         every = group.poll()
         shown = live.Shown(group.first_seeds(every), group.held_out, every)
-    opening(f"From which step does each encoder solve the task “{live.task_of(shown).title}”?")
+    opening(f"From which step is “{live.task_of(shown).title}” solved?")
     buttons(group, active=shown is not None and shown.active)
     if problem := impossible():
         st.warning(plain(problem))

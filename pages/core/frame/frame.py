@@ -101,7 +101,8 @@ def run(
             if not entry.uses or is_shown is None:
                 with area:
                     _link_notes()
-                    st.empty()  # takes the place of the last page's controls at once: the title does not move
+                    for _ in range(2):  # the places of the last page's title and controls: this title does not move
+                        st.empty()
             if has_input:
                 _with_input(draw, area, entry)
             else:
