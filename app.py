@@ -55,7 +55,7 @@ SECTIONS = {
     ],
     "Use": [
         Page("predict", "Predict", "edit_square", "Which word, class or caption fits?", uses=NO_HEAD, layers=False,
-             edits=None, takes=(*WITH_MAPS[:4], "pair")),
+             edits=None, takes=(*WITH_MAPS[:4], "pair"), as_trained=True),
         Page("texts", "Texts", "join_inner", "Which texts answer a query, and why were others not found?",
              uses=("model",), layers=False, takes=WITH_MAPS[:4], why="It compares inputs."),
         Page("diagnose", "Diagnose", "difference", "Which fault gives exactly the vectors of your other program?",

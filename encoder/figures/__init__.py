@@ -38,7 +38,6 @@ from encoder.figures.positions import (
 )
 from encoder.figures.probes import ProbeCurve, probe_curves
 from encoder.figures.vectors import (
-    robust_limit,
     symmetric_limit,
     vectors_heatmap,
 )
@@ -49,7 +48,7 @@ __all__ = [
     "head_biases", "isolated", "knock_out_map", "layer_gradients", "measure_map", "names_of_cells", "norm_deviations",
     "norm_dots", "norm_label", "norm_means", "norm_tick", "offset_map", "order_bars", "outliers", "pair_map",
     "patch_map", "patch_maps", "position_dot_products", "position_grid", "position_heatmap", "position_products",
-    "probe_curves", "products_by_distance", "robust_limit", "rotary_angles", "similarity_heatmap", "symmetric_limit",
+    "probe_curves", "products_by_distance", "rotary_angles", "similarity_heatmap", "symmetric_limit",
     "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap", "weighted_heatmap", "window_spec",
 ]  # fmt: skip
 

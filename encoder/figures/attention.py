@@ -15,6 +15,7 @@ from encoder.figures.axes import (
     check_labels,
     colour_bar,
     disambiguate,
+    ends_below,
     heading,
     logarithmic_bar,
     margin,
@@ -24,7 +25,6 @@ from encoder.figures.axes import (
     token_axis,
 )
 from encoder.figures.marks import band, dividers, selection_marks
-from encoder.figures.numbers import three_digits
 
 P = ParamSpec("P")
 
@@ -215,7 +215,7 @@ def map_traces(cells: AttentionCells, log: bool, theme: str) -> list[dict[str, A
     title = "attention weight" if cells.block == 1 else "largest attention weight"
     tokens, at_most = ("", "") if cells.block == 1 else ("tokens ", "at most ")
     says = "attends to" if cells.block == 1 else "to"
-    is_stepped = not log and bool(np.any(cells.weights > 1.0001 * cells.largest))
+    is_stepped = not log and colour.is_beyond(cells.weights, cells.largest)
     scale = colour.stepped if is_stepped else colour.sequential
     heatmap = {
         "type": "heatmap",
@@ -226,18 +226,12 @@ def map_traces(cells: AttentionCells, log: bool, theme: str) -> list[dict[str, A
         "zmax": cells.largest * (colour.STEP if is_stepped else 1),
         "colorscale": colour.logarithmic(theme, 10.0**-LOG_DECADES) if log else scale(theme),
         "showscale": not log,
-        "colorbar": colour_bar(title, **(_ends_below(cells) if is_stepped else {})),
+        "colorbar": colour_bar(title, **(ends_below(cells.largest) if is_stepped else {})),
         "hovertemplate": f"{tokens}%{{y}} {says} %{{x}}: {at_most}%{{z:.3g}}<extra></extra>",
     }
     if not log:
         return [heatmap]
     return [heatmap, logarithmic_bar(title, cells.largest, theme, LOG_DECADES).to_plotly_json()]
-
-
-def _ends_below(cells: AttentionCells) -> dict[str, Any]:
-    """Ticks of a colour bar that ends below the largest weight: the last one, where its last colour begins, says so."""
-    half, end = cells.largest / 2, cells.largest
-    return {"tickvals": [0, half, end], "ticktext": ["0", three_digits(half), f"≥ {three_digits(end)}"]}
 
 
 def positions(selected: Positions) -> list[int]:

@@ -18,6 +18,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures.colours import EMPHASIS, NEUTRAL, sequential
+from encoder.figures.numbers import three_digits
 
 CLEAR = "rgba(0,0,0,0)"
 #: Longer labels are cut on the axes and in hover labels; nearly all tokens are shorter.
@@ -203,6 +204,16 @@ def colour_bar(title: str, **more: Any) -> dict[str, Any]:
         "tickfont": {"size": 11},
         **more,
     }
+
+
+def ends_below(end: float, *, around: bool = False) -> dict[str, Any]:
+    """Ticks of a colour bar that ends below the largest number: the last one, where its last colour begins, says so.
+
+    around: the bar runs from -end to end, both of which may be exceeded.
+    """
+    if around:
+        return {"tickvals": [-end, 0, end], "ticktext": [f"≤ {three_digits(-end)}", "0", f"≥ {three_digits(end)}"]}
+    return {"tickvals": [0, end / 2, end], "ticktext": ["0", three_digits(end / 2), f"≥ {three_digits(end)}"]}
 
 
 def logarithmic_bar(title: str, largest: float, theme: str, decades: float, **more: Any) -> go.Scatter:

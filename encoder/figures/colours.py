@@ -26,8 +26,10 @@ KEY_LABEL = "#c9303f"
 VALUE_LABEL = "#1c8047"
 #: Any other curve or bar.
 NEUTRAL = "#7d7b8a"
-#: A total or a threshold.
+#: A total or a threshold; also a number beyond the end of a scale from 0.
 EMPHASIS = "#a05cd6"
+#: A number beyond the ends of a scale around 0: (below the negative end, above the positive one).
+BEYOND = ("#b0307f", "#6a5cd6")
 EMPHASIS_LABEL = "#6a45b8"
 
 #: kind -> (colour of negative values, colour of positive values). Colour-blind readers can distinguish them.
@@ -73,20 +75,34 @@ def sequential(theme: str) -> tuple[tuple[float, str], ...]:
     return tuple((float(place / 255), _css(lut[place])) for place in places)
 
 
-#: A scale that leaves some weights out is longer by this factor; numbers in the second half of what is added have a
+#: A scale that leaves some numbers out is longer by this factor; numbers in the second half of what is added have a
 #: colour of their own, and so have all beyond.
 STEP = 1.08
+#: Where the colour of its own begins, as a share of the longer scale.
+_EDGE = (1 + STEP) / 2 / STEP
+
+
+def is_beyond(values: np.ndarray, limit: float) -> bool:
+    """Whether a number is beyond the end of its scale, and not only by rounding; NaN is not."""
+    return bool(np.any(np.abs(values) > 1.0001 * limit))
 
 
 def stepped(theme: str) -> tuple[tuple[float, str], ...]:
     """`sequential` up to 1 / STEP, then the colour of what is beyond its end, which no weight below has."""
-    stops = sequential(theme)
-    edge = (1 + STEP) / 2 / STEP
+    stops, beyond = sequential(theme), _css(_rgb(EMPHASIS), 1)
+    ends = (_EDGE, stops[-1][1]), (_EDGE, beyond), (1.0, beyond)
+    return (*((place / STEP, shade) for place, shade in stops), *ends)
+
+
+def stepped_around(stops: tuple[tuple[float, str], ...]) -> tuple[tuple[float, str], ...]:
+    """A scale around 0 as `stepped` makes one from 0: at each end one more colour, of what is beyond this end."""
+    below, above = (_css(_rgb(shade), 1) for shade in BEYOND)
+    low, high = (1 - _EDGE) / 2, (1 + _EDGE) / 2
+    between = [(0.5 + (place - 0.5) / STEP, shade) for place, shade in stops]
     return (
-        *((place / STEP, shade) for place, shade in stops),
-        (edge, stops[-1][1]),
-        (edge, _css(_rgb(EMPHASIS), 1)),
-        (1.0, _css(_rgb(EMPHASIS), 1)),
+        *((0.0, below), (low, below), (low, stops[0][1])),
+        *between,
+        *((high, stops[-1][1]), (high, above), (1.0, above)),
     )
 
 

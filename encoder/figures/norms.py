@@ -19,7 +19,7 @@ from encoder.figures.axes import (
     token_axis,
 )
 from encoder.figures.marks import EMPHASISED, selection_marks
-from encoder.figures.plotly_traces import LEGEND, curve, heatmap
+from encoder.figures.plotly_traces import LEGEND, curve, heatmap, heatmap_from_0, signed_heatmap
 from encoder.figures.scale import Scale, robust
 from encoder.figures.vectors import symmetric_limit
 
@@ -65,11 +65,9 @@ def norm_means(
     means = as_array(mean, name="mean", ndim=2)
     rounded = bool(np.abs(means).max() <= zero_below)
     ends = robust(means)
-    title = "mean" if limit else ends.titled("mean")
+    title = "mean: 0 up to rounding" if rounded else "mean" if limit else ends.titled("mean")
     limit = 1.0 if rounded else limit or ends.limit
-    bar = colour_bar("mean: 0 up to rounding" if rounded else title, nticks=5)
-    scale = colour.diverging("residual")
-    cells = heatmap(means, (-limit, limit), scale, bar, "%{y}, %{x}: mean %{z:.3g}", first=(0, first))
+    cells = signed_heatmap(means, "residual", limit, "%{y}, %{x}: mean %{z:.3g}", title, first=(0, first))
     return _norm_map([cells], names, labels, selected, first)
 
 
@@ -95,12 +93,15 @@ def norm_deviations(
     ends = Scale(symmetric_limit(*both), 0, 0.0) if log else robust(*both)
     title = "standard deviation" if limit else ends.titled("standard deviation")
     limit = limit or ends.limit
-    scale = colour.logarithmic(colours, 10.0**-LOG_DECADES) if log else colour.sequential(colours)
-    hover, bar = "%{y}, %{x}: standard deviation %{z:.3g}", colour_bar(title, nticks=5)
-    traces = [heatmap(stds, (0, limit), scale, bar, hover, first=(0, first), showscale=not log)]
-    if log:
-        traces.append(logarithmic_bar(title, limit, colours, LOG_DECADES))
-    return _norm_map(traces, names, labels, selected, first)
+    hover = "%{y}, %{x}: standard deviation %{z:.3g}"
+    if not log:
+        return _norm_map(
+            [heatmap_from_0(stds, colours, limit, hover, title, (0, first))], names, labels, selected, first
+        )
+    scale = colour.logarithmic(colours, 10.0**-LOG_DECADES)
+    cells = heatmap(stds, (0, limit), scale, colour_bar(title), hover, first=(0, first), showscale=False)
+    bar = logarithmic_bar(title, limit, colours, LOG_DECADES)
+    return _norm_map([cells, bar], names, labels, selected, first)
 
 
 def _norm_map(

@@ -69,10 +69,13 @@ def intervals(found: Mapping[str, Mapping[str, Any]], title: str) -> go.Figure:
             y=[one.mean for one in values.values()],
             name=series,
             mode="markers",
+            offsetgroup=series,
             marker={"size": 9, "color": colour.SERIES[number], "symbol": list(SYMBOLS.values())[number % 2]},
             error_y={"type": "data", "array": [one.half for one in values.values()], "thickness": 1.5, "width": 4},
             hovertemplate=f"{series}, %{{x}}: %{{y:.1%}} ± %{{error_y.array:.1%}}<extra></extra>",
         )
+    # Side by side: two equal values do not hide each other.
+    figure.update_layout(scattermode="group", scattergap=0.8)
     figure.update_layout(yaxis=plain_axis(title) | {"range": [0, 1.05], "tickformat": ".0%"})
     return figure
 

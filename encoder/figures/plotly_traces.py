@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from encoder.figures.axes import colour_bar, plain_axis
-from encoder.figures.colours import diverging, diverging_root
+from encoder.figures.axes import colour_bar, ends_below, plain_axis
+from encoder.figures.colours import STEP, diverging, diverging_root, is_beyond, sequential, stepped, stepped_around
 
 #: A legend in one line above the plot.
 LEGEND = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
@@ -47,10 +47,23 @@ def signed_heatmap(
     *,
     root: bool = False,
 ) -> go.Heatmap:
-    """values [R, C] coloured around 0. kind: of `colours.diverging`; limit: the value of the full colour; root: whether
-    the colour follows the square root."""
-    scale = diverging_root(kind) if root else diverging(kind)
-    return heatmap(values, (-limit, limit), scale, colour_bar(title, nticks=5), hover, first=first)
+    """values [R, C] coloured around 0. kind: of `colours.diverging`; limit: the value of the full colour, and numbers
+    beyond it have a colour of their own; root: whether the colour follows the square root."""
+    scale, bar = diverging_root(kind) if root else diverging(kind), colour_bar(title, nticks=5)
+    if is_beyond(values, limit):
+        scale, bar = stepped_around(scale), colour_bar(title, **ends_below(limit, around=True))
+        limit *= STEP
+    return heatmap(values, (-limit, limit), scale, bar, hover, first=first)
+
+
+def heatmap_from_0(
+    values: np.ndarray, theme: str, limit: float, hover: str, title: str, first: tuple[int, int] = (0, 0)
+) -> go.Heatmap:
+    """values [R, C], none below 0. theme: of `colours.sequential`; limit: as in `signed_heatmap`."""
+    if not is_beyond(values, limit):
+        return heatmap(values, (0.0, limit), sequential(theme), colour_bar(title, nticks=5), hover, first=first)
+    bar = colour_bar(title, **ends_below(limit))
+    return heatmap(values, (0.0, limit * STEP), stepped(theme), bar, hover, first=first)
 
 
 def one_sided(cells: go.Heatmap) -> go.Heatmap:

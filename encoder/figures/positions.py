@@ -1,7 +1,7 @@
 """Positional encodings. Shapes: T positions (rows), D components of the encoding, K width of a head."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -22,14 +22,26 @@ from encoder.figures.axes import (
 )
 from encoder.figures.marks import band
 from encoder.figures.plotly_traces import LEGEND, bars, curve, heatmap, signed_heatmap
-from encoder.figures.vectors import robust_limit
+from encoder.figures.scale import Scale, robust
 
 
-def position_heatmap(encoding: object, *, title: str | None = None, selected: int | None = None) -> go.Figure:
-    """encoding [T, D], one row a position -> heatmap of its values around 0; 99.5% of them are inside the colours."""
+def position_heatmap(
+    encoding: object, *, title: str | None = None, selected: int | None = None, components: object | None = None
+) -> go.Figure:
+    """encoding [T, D], one row a position -> heatmap of its values around 0.
+
+    components [D]: those of the columns where `slowest_first` sorted them; each value is then less its median.
+    """
     values = as_array(encoding, name="encoding", ndim=2)
-    cells = signed_heatmap(values, "position", robust_limit(values), "position %{y}, component %{x}: %{z:.3f}")
-    return _position_map("component", cells, title, selected)
+    ends = robust(values)
+    if components is None:
+        hover = "position %{y}, component %{x}: %{z:.3f}"
+        cells = signed_heatmap(values, "position", ends.limit, hover, ends.titled("value"))
+        return _position_map("component", cells, title, selected)
+    hover = "position %{y}, component %{customdata}: %{z:.3f} from its median"
+    cells = signed_heatmap(values, "position", ends.limit, hover, ends.titled("value − median"))
+    cells.customdata = np.tile(np.asarray(components, dtype=np.int32), (len(values), 1))
+    return _position_map("components, slowest change first", cells, title, selected)
 
 
 def position_products(encoding: object, *, cosine: bool = False) -> np.ndarray:
@@ -67,12 +79,13 @@ def position_dot_products(
 ) -> go.Figure:
     """products [T, T] of `position_products` -> heatmap, position by position, coloured around 0.
 
-    The colours of cosines run from -1 to 1, those of dot products to the value that 99.5% stay below.
+    The colours of cosines run from -1 to 1.
     """
     matrix = as_array(products, name="products", ndim=2)
-    limit = 1.0 if cosine else robust_limit(matrix)
+    ends = Scale(1.0, 0, 1.0) if cosine else robust(matrix)
     name = "cosine" if cosine else "dot product"
-    cells = signed_heatmap(matrix, "position", limit, f"positions %{{y}} and %{{x}}: {name} %{{z:.3f}}", name)
+    hover = f"positions %{{y}} and %{{x}}: {name} %{{z:.3f}}"
+    cells = signed_heatmap(matrix, "position", ends.limit, hover, ends.titled(name))
     return _position_map("position", cells, title, selected).update_layout(xaxis=SQUARE_ACROSS, yaxis=SQUARE_DOWN)
 
 
@@ -120,8 +133,9 @@ def distance_curve(
 def head_biases(bias: object, distances: object, *, selected: int | None = None) -> go.Figure:
     """bias [H, N] at distances [N], key minus query -> heatmap, one row a head, coloured around 0."""
     values = as_array(bias, name="bias", ndim=2)
-    limit = robust_limit(values)
-    cells = signed_heatmap(values, "position", limit, "head %{y}, offset %{x}: %{z:.3f}", "added to the score")
+    ends = robust(values)
+    hover = "head %{y}, offset %{x}: %{z:.3f}"
+    cells = signed_heatmap(values, "position", ends.limit, hover, ends.titled("added to the score"))
     cells.x = np.asarray(distances, dtype=np.int32)
     layout = neutral_layout(
         margin=margin(60),
@@ -140,15 +154,16 @@ def offset_map(
     across: str,
     down: str,
     first: tuple[int, int] = (0, 0),
-    limit: float | None = None,
+    others: Iterable[object] = (),
     labels: Sequence[str] = (),
 ) -> go.Figure:
     """values [R, C], parts of scores -> heatmap, coloured around 0. across, down: what columns and rows count; first:
-    the row and the column of the first cell; limit: the value of the full colour, by default of these values; labels:
-    of all tokens, where rows and columns are tokens."""
+    the row and the column of the first cell; others: the values of maps with the same colours; labels: of all tokens,
+    where rows and columns are tokens."""
     matrix = as_array(values, name="values", ndim=2)
     hover = f"{down} %{{y}}, {across} %{{x}}: %{{z:.3f}}"
-    cells = signed_heatmap(matrix, "position", limit or robust_limit(matrix), hover, "score", first=first)
+    ends = robust(matrix, *others)
+    cells = signed_heatmap(matrix, "position", ends.limit, hover, ends.titled("score"), first=first)
     layout = neutral_layout(
         margin=margin(90),
         annotations=[heading(title)],

@@ -83,9 +83,3 @@ def symmetric_limit(*arrays: object) -> float:
     """The largest absolute value in all the arrays, for colour scales that you compare; 1 if all is 0."""
     largest = max(float(np.nanmax(np.abs(np.asarray(array, dtype=np.float32)), initial=0.0)) for array in arrays)
     return largest if np.isfinite(largest) and largest > 0 else 1.0
-
-
-def robust_limit(array: object, share: float = 0.995) -> float:
-    """The absolute value that `share` of all stay below, so that outliers do not take all colours; 1 if all is 0."""
-    limit = float(np.quantile(np.abs(np.asarray(array, dtype=np.float32)), share))
-    return limit if limit > 0 else symmetric_limit(array)

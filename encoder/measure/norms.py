@@ -37,7 +37,19 @@ class NormStatistics:
     @property
     def widest(self) -> tuple[int, int]:
         """(norm, token) whose vector has the largest standard deviation before its norm."""
-        norm, token = np.unravel_index(self.before[1].argmax(), self.before[1].shape)
+        return self._at(self.before[1].argmax())
+
+    @property
+    def narrowest(self) -> tuple[int, int]:
+        """(norm, token) whose vector has the smallest standard deviation before its norm."""
+        return self._at(self.before[1].argmin())
+
+    def widest_of(self, token: int) -> str:
+        """The norm before which a token's vector has its largest standard deviation."""
+        return self.names[int(self.before[1][:, token].argmax())]
+
+    def _at(self, place: np.intp) -> tuple[int, int]:
+        norm, token = np.unravel_index(place, self.before[1].shape)
         return int(norm), int(token)
 
 

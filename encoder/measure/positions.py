@@ -46,6 +46,19 @@ def sines(n_positions: int, width: int) -> np.ndarray:
     return sinusoidal(torch.arange(n_positions), width).numpy()
 
 
+def slowest_first(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """table [N, E] -> (components [E], [N, E] their values, each less its median), the slowest change first.
+
+    The change of a component: the mean square of its steps from one position to the next, next to its variance. The
+    first position is left out of it: models add something else to it.
+    """
+    later = table[1:].astype(np.float64)
+    steps, spread = np.square(np.diff(later, axis=0)), later.var(axis=0)
+    speed = steps.mean(axis=0) / np.maximum(spread, np.finfo(np.float32).tiny) if len(steps) else spread
+    components = np.argsort(speed, kind="stable").astype(np.int32)
+    return components, (table - np.median(table, axis=0))[:, components]
+
+
 def are_stored_sines(table: np.ndarray) -> bool:
     """Whether a table [N, E] is Whisper's sinusoidal encoding (Radford et al. 2022, code): `is_sine_halves`."""
     return is_sine_halves(torch.tensor(table))
@@ -199,7 +212,7 @@ def lengths(trace: Trace) -> tuple[float, float] | None:
 
 @dataclass(frozen=True, eq=False)
 class OrderEffect:
-    """The effect of reversing the tokens of each sentence; special tokens keep their positions.
+    """The effect of reversing the tokens of each sentence; special tokens and closing punctuation keep their places.
 
     order [T]: the token at each position of the reversed text; moved [T] bool: the tokens with another position;
     cosine [T]: of every token's output with its output before;
@@ -246,11 +259,13 @@ def order_effect(trace: Trace) -> OrderEffect:
 
 
 def _reversed(trace: Trace) -> list[int]:
-    """[T]: for each position its token when every sentence is reversed."""
+    """[T]: for each position its token when every sentence is reversed up to its closing punctuation."""
     order = list(range(trace.n_tokens))
-    sentence, content = tokens.sentences(trace), tokens.is_content(trace)
+    sentence, content, marks = tokens.sentences(trace), tokens.is_content(trace), tokens.is_punctuation(trace)
     for number in {one for one in sentence if one >= 0}:
         places = [place for place in range(trace.n_tokens) if content[place] and sentence[place] == number]
+        while places and marks[places[-1]]:  # a full stop at the beginning would change every output by itself
+            places.pop()
         for place, token in zip(places, reversed(places), strict=True):
             order[place] = token
     return order

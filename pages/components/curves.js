@@ -214,8 +214,8 @@ class CurvesView extends Drawing {
         theme,
       );
     });
-    const framed = this.header.sample.source.length ? "; framed: the token with the answer" : "";
-    const key = make("small", {}, `stronger colour: larger weight${framed}`);
+    const framed = this.header.sample.source.length ? "; framed: the answer’s token" : "";
+    const key = make("small", {}, `stronger: larger weight${framed}`);
     this.mapTitle.replaceChildren(`Attention ${this.header.head} `, key);
   }
 
@@ -241,10 +241,10 @@ class CurvesView extends Drawing {
       const [place, { predicted, rows }] = [this.place(run, step), run.data];
       const cells = [...(predicted[place] ?? [])].map((one) => classes[one]);
       const right = cells.filter((cell, k) => cell === expected[k]).length;
-      const hits = rows[place] >= 0 ? `, map rows with most weight on the answer’s token: ${rows[place]}` : "";
+      const hits = rows[place] >= 0 ? `; most weight in the frame: ${rows[place]} rows` : "";
       return row(`${run.name}: ${right} of ${expected.length} right${hits}`, cells, (cell, k) => cell !== expected[k]);
     });
-    const table = make("table", {}, row("sequence", tokens), row("right answers", expected), ...given);
+    const table = make("table", {}, row("Sequence", tokens), row("Right answers", expected), ...given);
     this.answers.replaceChildren(table);
   }
 

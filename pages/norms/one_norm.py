@@ -9,6 +9,7 @@ from encoder.explain.source import array
 from encoder.measure import norms
 from pages.components import plot
 from pages.core.words import number
+from pages.norms.params import STATISTICS
 from pages.norms.selected import Figures, Selected
 from pages.norms.token_statistics import selected_in_words
 from pages.state import links
@@ -19,7 +20,7 @@ def gain_and_bias(selected: Selected) -> Figures:
     norm, found = selected.trace.norms[selected.norm], norms.parameters(selected.trace, selected.norm)
     title = f"Gain of {selected.label}" if norm.bias is None else f"Gain and bias of {selected.label}"
     st.header(title, anchor=False)
-    said = selected_in_words(selected)
+    said = selected_in_words(selected, *STATISTICS)
     st.markdown(said if found.plain else most_in_words(found))
     if part := part_of_model(selected.norm):
         links.button(

@@ -42,10 +42,8 @@ def main(view: View) -> None:
         if part == "every":
             state.segmented(Params.moment, "Vectors", MOMENTS, label_visibility="collapsed")
     token = view.i if view.i is not None else min(1, view.trace.n_tokens - 1)
-    _, deviations = statistics.before
-    usual = statistics.names[int(deviations[:, token].argmax())]
     with slider if part == "every" else picture:  # a click on a row of the map of every token chooses, too
-        norm = chosen_norm(view, statistics.names, usual)
+        norm = chosen_norm(view, statistics.names, statistics.widest_of(token))
     selected = Selected(view, statistics, norm, token, chosen_component(view, norm))
     with picture:
         shown = DRAW[part](selected)
@@ -60,7 +58,7 @@ def name_of(view: View) -> str:
 
 
 def placement(selected: Selected) -> str:
-    """Where the norms of this model are, and what they do."""
+    """Where the norms of this model are."""
     view = selected.view
     config, norm = view.loaded.config, name_of(view)
     place = f"**pre-norm**: {norm} precedes each sublayer, x ← x + f({norm}(x))"
@@ -68,11 +66,9 @@ def placement(selected: Selected) -> str:
         place = f"**post-norm**: {norm} follows each sum, x ← {norm}(x + f(x))"
     if config.conformer is not None:
         place += f"; one more {norm} closes each layer, x ← {norm}(x)"
-    parameters = "gain and bias" if config.norm_bias else "gain"
-    origin = "untrained" if view.model.untrained is not None else "learned"
     return (
-        f"The {len(selected.statistics.names)} {norm}s of **{plain(view.loaded.name)}** give every vector "
-        f"{selected.effect}, then apply their {origin} {parameters}. This model is {place}."
+        f"**{plain(view.loaded.name)}** has {len(selected.statistics.names)} {norm}s. Each gives every vector "
+        f"{selected.effect}, then applies its {selected.origin} {selected.parameters}. This model is {place}."
     )
 
 
@@ -86,6 +82,20 @@ def others(selected: Selected) -> Figures:
 
 #: Part -> what draws it. Only the open part is computed.
 DRAW = {"every": overview, "one": gain_and_bias, "others": others}
+
+
+#: Part -> Python that gives the numbers of its first lines.
+LINES = {
+    "every": (
+        "found = norms.statistics(trace)",
+        "(_, before), (_, after) = found.before, found.after",
+        "ends = {{place: (before[place], after[place]) for place in (found.widest, found.narrowest)}}",
+        'at = found.names.index("{norm}"), {token}',
+        "pair = before[at], after[at]",
+    ),
+    "one": ('found = norms.parameters(trace, "{norm}")',),
+    "others": ('found = norms.outlier_dimensions(trace).at("{norm}")', "found.order[0], found.ratio[found.order[0]]"),
+}
 
 
 def exported(selected: Selected, shown: Figures) -> Export:
@@ -105,8 +115,9 @@ def exported(selected: Selected, shown: Figures) -> Export:
         lambda: tables.norms_frame(trace),
         sections=sections,
         settings={selected.kind: selected.label, "Token": f"{token}, {trace.labels[token]}"},
-        lines="means = {name: norm.mean for name, norm in trace.norms.items()}\n"
-        "stds = {name: norm.std for name, norm in trace.norms.items()}",
+        lines="\n".join(["from encoder.measure import norms", *LINES[state.newest(Params.part)]]).format(
+            norm=selected.norm, token=token
+        ),
     )
 
 

@@ -51,6 +51,16 @@ class Selected:
         )
 
     @property
+    def parameters(self) -> str:
+        """What a norm of this model applies after it has normalised."""
+        return "gain and bias" if self.trace.config.norm_bias else "gain"
+
+    @property
+    def origin(self) -> str:
+        """Where the parameters come from."""
+        return "untrained" if self.view.model.untrained is not None else "learned"
+
+    @property
     def label(self) -> str:
         """The selected norm in headings and sentences."""
         return f"the {figures.norm_label(self.norm)} {self.kind}"

@@ -14,7 +14,7 @@ from pages.core.view import MapParams, ViewParams, selection, token_rows
 from pages.core.widgets import adjust, answer
 from pages.core.words import about, number, plain, references
 from pages.norms.params import MOMENTS, STATISTICS, Params
-from pages.norms.selected import Figures, Selected
+from pages.norms.selected import EFFECTS, Figures, Selected
 from pages.state import state
 
 #: A second example of the batch: it moves the outputs of BatchNorm only.
@@ -45,7 +45,7 @@ def overview(selected: Selected) -> Figures:
     with answer.area():
         answer.draw(
             evened_out_in_words(selected),
-            selected_in_words(selected),
+            selected_in_words(selected, statistic),
             clear=None if view.i is None else selection.clear,
         )
         plot(
@@ -78,34 +78,37 @@ def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figur
 
 
 def evened_out_in_words(selected: Selected) -> str:
-    """The range of the standard deviations before and after all norms."""
-    before, after = (std for _, std in (selected.statistics.before, selected.statistics.after))
-    return (
-        f"It scales each vector: standard deviations of **{three_digits(before.min())}** to "
-        f"**{three_digits(before.max())}** become **{three_digits(after.min())}** to **{three_digits(after.max())}**."
-    )
+    """What a norm does to every vector; the largest and the smallest standard deviation, each with its own after."""
+    statistics = selected.statistics
+    (_, before), (_, after) = statistics.before, statistics.after
+    pairs = [
+        f"{which} **{three_digits(before[place])} → {three_digits(after[place])}** "
+        f"({selected.quoted(place[1])}, {figures.norm_label(statistics.names[place[0]])})"
+        for place, which in ((statistics.widest, "Largest deviation"), (statistics.narrowest, "smallest"))
+    ]
+    kind = selected.trace.config.norm_kind
+    effect = EFFECTS[kind].replace(" and ", ", ")
+    return f"It sets {effect}, then applies {selected.parameters}. {', '.join(pairs)}."
 
 
-def selected_in_words(selected: Selected) -> str:
-    """The numbers of the selected token at the selected LayerNorm."""
+def selected_in_words(selected: Selected, *statistics: str) -> str:
+    """The numbers of the selected token at the selected LayerNorm. statistics: keys of STATISTICS."""
     at = selected.statistics.names.index(selected.norm), selected.token
     (mean, std), (mean_after, std_after) = selected.statistics.before, selected.statistics.after
     said = [
-        f"{name} {number(float(before[at]))} → **{number(float(after[at]))}**"
-        for name, before, after in (("standard deviation", std, std_after), ("mean", mean, mean_after))
+        f"{STATISTICS[one].lower()} {number(float(before[at]))} → **{number(float(after[at]))}**"
+        for one, before, after in (("std", std, std_after), ("mean", mean, mean_after))
+        if one in statistics
     ]
-    return f"{selected.quoted(selected.token)} at {selected.label}: {', '.join(said)}."
+    largest = "is largest " * (selected.norm == selected.statistics.widest_of(selected.token))
+    return f"{selected.quoted(selected.token)} {largest}at {figures.norm_label(selected.norm)}: {', '.join(said)}."
 
 
 def before_in_words(selected: Selected) -> str:
-    """The largest standard deviation before a LayerNorm."""
-    statistics = selected.statistics
-    norm, token = statistics.widest
-    mean, std = (values[norm, token] for values in statistics.before)
-    return (
-        f"Largest standard deviation before a {selected.kind}: {three_digits(std)}, mean {number(float(mean))}, for "
-        f"{selected.quoted(token)} (token {token}) at {figures.norm_label(statistics.names[norm])}."
-    )
+    """The range of the means before all norms."""
+    mean, std = selected.statistics.before
+    ends = f"{three_digits(std.min())} to {three_digits(std.max())}"
+    return f"Before the {selected.kind}s, means: {between(mean)}; standard deviations: {ends}."
 
 
 def after_in_words(selected: Selected) -> str:
@@ -119,9 +122,8 @@ def after_in_words(selected: Selected) -> str:
             f"Standard deviations: {std.min():.4f} to {std.max():.4f}."
         )
     return (
-        f"Before gain and bias, every vector has {selected.effect}. After them, means: "
-        f"{number(float(mean.min()))} to {number(float(mean.max()))}; standard deviations: "
-        f"{number(float(std.min()))} to {number(float(std.max()))}."
+        f"Before gain and bias, every vector has {selected.effect}. After them, means: {between(mean)}; standard "
+        f"deviations: {between(std)}."
     )
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from encoder import figures
-from encoder.measure import patches
+from encoder.measure import patches, positions
 from pages.components import on_click, plot
 from pages.components.events import PlotEvent
 from pages.core.inputs.input_words import words_of
@@ -38,15 +38,16 @@ def chosen_product() -> None:
     )
 
 
-def encodings(view: View, tables: Tables, kind: str) -> None:
-    """The vectors of an encoding as a map."""
+def encodings(view: View, tables: Tables, kind: str, said: str = "") -> None:
+    """The vectors of an encoding as a map. said: how the model knows its positions, in one sentence."""
     config = view.loaded.config
     if tables and config.position not in tables:
         st.header("For comparison: sines and cosines", anchor=False)
         st.markdown("This **sinusoidal** encoding has the width of the model, but the model does not add it.")
     if tables:
         with answer.area():
-            answer.draw(selected_in_words(view, tables))
+            selected = selected_in_words(view, {kind: tables[kind]} if said else tables)
+            answer.draw(said or selected, selected if said else "")
             heatmap(view, kind, tables[kind])
     if config.embedding_width % 2:
         st.caption(
@@ -92,9 +93,11 @@ def select_position(view: View) -> Callable[[PlotEvent], None]:
 
 def heatmap(view: View, kind: str, table: np.ndarray) -> None:
     """An encoding as a map. table [N, E]."""
-    title = heading_of(view, kind)
+    title, components = heading_of(view, kind), None
+    if kind == "learned" and view.model.untrained is None:
+        components, table = positions.slowest_first(table)
     plot(
-        figures.position_heatmap(table, title=title, selected=view.i),
+        figures.position_heatmap(table, title=title, selected=view.i, components=components),
         key="encoding",
         alt=f"{title}: {len(table)} positions downwards, {table.shape[1]} components to the right.",
         shows=kind,

@@ -206,7 +206,6 @@ def disentangled(view: View) -> None:
     start = max(0, min(query - size // 2, trace.n_tokens - size))
     part = slice(start, start + size)
     terms = {name: term[:, part] for name, term in positions.score_terms(trace, layer, head, part).items()}
-    limit = max(figures.robust_limit(term) for term in terms.values())
     values = {name: float(term[query - start, min(key - start, size - 1)]) for name, term in terms.items()}
     st.header("The parts of the scores", anchor=False)
     names = " → ".join(token_names.word(trace.labels[at]) for at in (query, key))
@@ -222,7 +221,7 @@ def disentangled(view: View) -> None:
                     across="key",
                     down="query",
                     first=(start, start),
-                    limit=limit,
+                    others=[one for one in terms.values() if one is not term],
                     labels=trace.labels,
                 ),
                 key=f"terms-{name.replace(' ', '-')}",

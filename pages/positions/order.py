@@ -5,6 +5,7 @@ from functools import partial
 from itertools import islice
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import Trace, causal, figures
@@ -41,28 +42,48 @@ def is_too_long(view: View) -> bool:
 # --- in reverse order -------------------------------------------------------------------------------------------------
 
 
-def reversed_order(view: View, mechanism: str) -> None:
+def reversed_order(view: View, mechanism: str) -> Export:
     """What the order of the words changes: the cosine of every token's two output vectors.
 
     mechanism: how the model knows its positions, in one sentence.
     """
     trace = view.trace
     found: positions.OrderEffect = view.derived("order effect", positions.order_effect)
-    st.markdown(order_in_words(view, found))
+    st.markdown(f"{mechanism} {order_in_words(view, found)}")
     part = token_rows.part(trace.n_tokens, view.i, "order")
+    moved, drawn_from = found.moved[part], {"selected": view.i, "first": part.start}
+    drawn = figures.order_bars(found.cosine[part], trace.labels, moved=moved, **drawn_from)
     plot(
-        figures.order_bars(
-            found.cosine[part], trace.labels, moved=found.moved[part], selected=view.i, first=part.start
-        ),
+        drawn,
         key="order",
         alt="Cosine of every token's output vectors in this sentence and in the reversed one.",
     )
     if found.moved.any():
         st.caption(f"{in_order(view, range(trace.n_tokens))}  \n{in_order(view, found.order)}")
     references.caption(
-        "Bars: cosine of a token's output vectors in both sentences (1: same direction, 0: orthogonal)."
-        + token_rows.which(part, trace.n_tokens, view.i)
-        + f" {mechanism}"
+        "Bars: cosine of a token's output vectors in both orders (1: same direction, 0: orthogonal). Special tokens "
+        "and closing punctuation keep their places." + token_rows.which(part, trace.n_tokens, view.i)
+    )
+    return cosines(
+        view,
+        "Outputs in reverse order",
+        found.cosine,
+        {"Cosine of each token's output in both orders": drawn},
+        "from encoder.measure import positions\ncosine = positions.order_effect(trace).cosine",
+    )
+
+
+def cosines(
+    view: View, name: str, cosine: np.ndarray, drawn: dict[str, go.Figure], lines: str, **settings: object
+) -> Export:
+    """The cosine of each token's two outputs, with the numbers of the first line. lines: Python that makes `cosine`."""
+    return Export(
+        view,
+        title(view, name),
+        lambda: tables.cells_of(tables.axis(view.trace.labels), numbers={"cosine": cosine}),
+        figures=drawn,
+        lines=f"{lines}\nmean, least = cosine.mean(), cosine.argmin()\nmost = trace.labels[least], cosine[least]",
+        settings={"Positions": view.loaded.config.position} | settings,
     )
 
 
@@ -75,14 +96,14 @@ def order_in_words(view: View, found: positions.OrderEffect) -> str:
             f"This model cannot tell the two orders apart. All output vectors are equal up to rounding: "
             f"largest change {number(found.difference)} of the norm."
         )
-    return f"With the words reversed, {outputs_in_words(view, found.cosine)}"
+    return f"In reverse order, outputs change: {outputs_in_words(view, found.cosine)}"
 
 
 def outputs_in_words(view: View, cosine: np.ndarray) -> str:
     """The mean cosine of a token's two outputs, and the token whose output changes most. cosine: [T]."""
     least = int(cosine.argmin())
     return (
-        f"an output has a cosine of **{number(cosine.mean())}** with its own before (mean); that of "
+        f"mean cosine **{number(cosine.mean())}** (1: no change); "
         f"**{token_names.quoted(view.trace.labels, least)}** changes most: **{number(cosine[least])}**."
     )
 
@@ -124,17 +145,15 @@ def without_positions(view: View) -> Export:
         + " "
         + about.text(__file__, "without", left_out=left_out(view))
     )
-    return Export(
+    return cosines(
         view,
-        title(view, "Outputs without positions"),
-        lambda: tables.cells_of(tables.axis(trace.labels), numbers={"cosine": cosine}),
-        figures={"Cosine of each token's output with and without positions": drawn},
-        lines=(
-            "from encoder.measure.residual_stream import output_cosines\n"
-            f"without = {export.again(view)}, edits=[encoder.edits.DropPositions()])\n"
-            "cosine = output_cosines(trace, without)"
-        ),
-        settings={"Positions": f"{view.loaded.config.position}, left out", **place(view)},
+        "Outputs without positions",
+        cosine,
+        {"Cosine of each token's output with and without positions": drawn},
+        "from encoder.measure.residual_stream import output_cosines\n"
+        f"without = {export.again(view)}, edits=[encoder.edits.DropPositions()])\n"
+        "cosine = output_cosines(trace, without)",
+        **{"Positions": f"{view.loaded.config.position}, left out", **place(view)},
     )
 
 
@@ -157,7 +176,8 @@ def order_without(without: View) -> str:
 
 def trained_with(view: View) -> str:
     """That the weights expect positions, or are random; the beginning of a sentence on the outputs."""
-    return "Its weights are random:" if view.model.untrained is not None else "It was trained with positions; now"
+    random = view.model.untrained is not None
+    return "Its weights are random. Outputs change:" if random else "It was trained with positions; outputs change:"
 
 
 def vector_in_words(view: View, without: View) -> str:
@@ -168,7 +188,7 @@ def vector_in_words(view: View, without: View) -> str:
         return causal.outcomes_of(view.loaded, trace, [other], causal.SentenceVector())
 
     _, cosine = view.derived("vector without positions", outcomes)
-    return f"{words_of(view.trace).vector.capitalize()}: cosine **{three_digits(cosine)}** with its own before."
+    return f"{words_of(view.trace).vector.capitalize()}: cosine **{three_digits(cosine)}** with and without positions."
 
 
 def pair_in_words(view: View, without: View) -> str:

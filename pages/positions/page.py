@@ -49,10 +49,7 @@ def main(view: View) -> None:
     elif part == "without" and not view.loaded.config.has_positions:
         references.markdown(f"{mechanism(view)} This part leaves positions out: choose another model.")
     elif not is_too_long(view):
-        if part == "order":
-            reversed_order(view, mechanism(view))
-        else:
-            export = without_positions(view)
+        export = reversed_order(view, mechanism(view)) if part == "order" else without_positions(view)
     export.draw()
     next_page("heads", "Which heads attend by position?")
 
@@ -82,8 +79,10 @@ def vectors(view: View, part: str) -> None:
         similarity(view, tables, kind)
         return
     if added is not None:  # else the sines are for comparison only
-        encodings(view, tables, kind)
-    references.markdown(encoding_in_words(view, added))
+        encodings(view, tables, kind, mechanism(view))
+        references.markdown(encoding_in_words(view, added).splitlines()[-1])
+    else:
+        references.markdown(encoding_in_words(view, added))
     if more := details(view):
         st.caption(more)
     offset_pictures(view)
@@ -148,12 +147,16 @@ def exported(view: View) -> Export:
     if config.position == "rotary":
         lines = "from encoder.measure import positions\n"
         lines += f"cos, sin = positions.turns(trace.config, {view.layer}, trace.n_tokens)"
+    elif trace.position is not None:
+        count = min(chosen_number(view), MOST_POSITIONS)
+        vectors = "position" if config.position == "convolutional" else "positions.added(model.encoder, {})"
+        lines += "\nfrom encoder.measure import positions\n"
+        lines += f"similar = encoder.figures.position_products({vectors.format(count)}[:{count}], cosine=True)"
 
     def drawn() -> dict[str, go.Figure]:
         if trace.position is None:
             return {}
-        vectors = array(trace.position[:EXACT_TOKENS])
-        return {"Vectors added to the tokens": figures.position_heatmap(vectors)}
+        return {"Vectors added to the tokens": figures.position_heatmap(array(trace.position[:EXACT_TOKENS]))}
 
     return Export(
         view,

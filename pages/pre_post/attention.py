@@ -22,6 +22,11 @@ from pages.core.words import gestures
 from pages.pre_post.recorded import why_pre_norm
 from pages.state import state
 
+#: Python that gives the numbers above the maps, of `trace` and `other`.
+FIRST_LINES = """from encoder.measure.residual_stream import head_differences, output_agreement
+tokens = output_agreement(trace, other)
+whole = encoder.causal.outcomes_of(model, trace, [other], encoder.causal.SentenceVector())[-1]
+moved = [head_differences(trace, other, layer) for layer in range(trace.config.n_layers)]"""
 SIGNS = {"pre": "●", "post": "■"}
 
 
@@ -41,7 +46,7 @@ def grids(view: View, traces: PairTraces) -> None:
             grid(view, traces, placement, moved)
     layer, head = largest_cell(moved)
     gestures.caption(
-        "Bar under a map: the share of a head’s attention that is on other tokens in the other encoder, mean over "
+        "Bar under a map: the share of a head’s attention that moves to other tokens in the other encoder, mean over "
         f"queries. {f'{differs(moved)} ' * (traces.pair.kind == 'rewired')}"
         f"{gestures.invitation(f'{gestures.CLICK} a head to compare it below.')}"
     )
@@ -58,8 +63,8 @@ def differs(moved: np.ndarray) -> str:
     """How much of their attention the heads place elsewhere, in words. moved [L, H]: a share for each head."""
     layer, head = largest_cell(moved)
     return (
-        f"A head places {moved.mean():.0%} of its attention on other tokens in the other placement (mean); most: "
-        f"L{layer} H{head}, {moved[layer, head]:.0%}."
+        f"A head moves **{moved.mean():.0%}** of its attention to other tokens (mean of all heads); most: "
+        f"L{layer} H{head}, **{moved[layer, head]:.0%}**."
     )
 
 
@@ -91,7 +96,7 @@ def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> N
         colorscale=figures.thumbnails_lut(view.colours),
         on_event=selection.open_from,
         measure=moved,
-        measure_label="attention placed elsewhere",
+        measure_label="moved to other tokens",
         measure_range=(0.0, 1.0),
         alt=f"Attention maps of all heads in {PLACEMENT_NAMES[placement]}, layers downwards, heads to the right.",
     )
@@ -104,7 +109,7 @@ def one_head(view: View, traces: PairTraces) -> Export:
     first, second = sides.first, sides.second
     found = sides.compared("show")
     compared = Compared(sides, found, "show", state.get(MapParams.range), (view.i, view.j))
-    return comparison_maps.show(
+    export = comparison_maps.show(
         dataclasses.replace(view, run=first.run),
         compared,
         f"L{view.layer} H{view.head} in post-norm and pre-norm",
@@ -114,3 +119,4 @@ def one_head(view: View, traces: PairTraces) -> Export:
         large=True,
         linked=False,  # the page Model shows the reader's placement only
     )
+    return dataclasses.replace(export, lines=f"{export.lines}\n{FIRST_LINES}")

@@ -22,6 +22,9 @@ from pages.pre_post.params import Params
 from pages.pre_post.residual_stream import residual_stream
 from pages.state import next_page, state
 
+#: From this cosine on, two vectors point nearly the same way.
+NEARLY_THE_SAME = 0.95
+
 
 def main(view: View) -> None:
     with heading():
@@ -80,9 +83,10 @@ def agreement(traces: norm_pair.PairTraces) -> str:
     original = original_of(traces)
     side, moved = traces.of(original), traces.of("post" if original == "pre" else "pre")
     vector, *_ = causal.outcomes_of(side.loaded, side.trace, [moved.trace], causal.SentenceVector())[-1:]
+    turned = "the same way, or nearly" if min(tokens, vector) >= NEARLY_THE_SAME else "another way"
     return (
-        f"The vectors change. Cosine before and after: tokens **{three_digits(tokens)}**, "
-        f"{words_of(side.trace).input} **{three_digits(vector)}** (1: no change)."
+        f"Outputs point {turned}: cosine with the trained ones **{three_digits(tokens)}** (tokens, mean), "
+        f"**{three_digits(vector)}** ({words_of(side.trace).input})."
     )
 
 

@@ -12,11 +12,12 @@ from encoder import MaskedPrediction
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.token_bars import word_bars
 from encoder.run import TRAINED, ModelSpec, Run
+from encoder.run.code import model_lines, trace_call
 from pages.components import plot
 from pages.core.inputs import edited
 from pages.core.stores import model_store
 from pages.core.view import View, norm_pair, text_words, typed_text
-from pages.core.widgets import Export, adjust, title
+from pages.core.widgets import Export, adjust, origin
 from pages.core.words import about, errors_said, opening, plain
 from pages.predict import prediction
 from pages.predict.params import LEAST_WORDS, MOST_WORDS, Params
@@ -148,22 +149,53 @@ def show(view: View) -> None:
             "above the page.",
         )
     about.expander(__file__, "How training selects the tokens")
-    exported(chosen.view(view), top).draw()
+    exported(chosen, top).draw()
 
 
-def exported(of: View, top: int) -> Export:
-    """The most probable words at each mask."""
+def exported(chosen: Shown, top: int) -> Export:
+    """The most probable words at each mask, of every model that the page shows."""
 
     def frame() -> pd.DataFrame:
         rows = [
-            (entry.position, rank, token, probability)
-            for entry in of.loaded.predict_masked(of.trace, top)
-            for rank, (token, probability) in enumerate(zip(entry.tokens, entry.probabilities, strict=True), start=1)
+            (name, entry.position, rank, token, probability)
+            for name, run in chosen.runs.items()
+            for entry in prediction.predictions(run, top)
+            for rank, (token, probability) in enumerate(
+                zip(entry.tokens[:top], entry.probabilities[:top], strict=True), start=1
+            )
         ]
-        return pd.DataFrame(rows, columns=["position", "rank", "token", "probability"])
+        return pd.DataFrame(rows, columns=["model", "position", "rank", "token", "probability"])
 
-    lines = f"guesses = model.predict_masked(trace, {top})"
-    return Export(of, title(of, "Masked-word predictions"), frame, lines=lines)
+    return Export(
+        None,
+        f"Masked-word predictions of {' and '.join(chosen.runs)}",
+        frame,
+        program=program(chosen, top),
+        settings={"Text": chosen.text} | ({"Hidden word": chosen.hidden} if chosen.hidden else {}),
+    )
+
+
+def program(chosen: Shown, top: int) -> str:
+    """Python that gives the words of every model, and the rank and the probability of the hidden one."""
+    made, calls, remarks = [], [], ""
+    for number, (name, run) in enumerate(chosen.runs.items()):
+        spec, remark = origin(run.model)
+        variable = f"model_{number + 1}"
+        made.append(model_lines(spec, variable))
+        remarks = remarks or remark
+        calls.append(f"    {name!r}: ({variable}, {trace_call(run, variable)}),")
+    lines = ["import encoder", *made, "runs = {", *calls, "}"]
+    lines.append(f"guesses = {{name: model.predict_masked(trace, {top}) for name, (model, trace) in runs.items()}}")
+    if chosen.hidden:
+        lines += [
+            "ranks = {}",
+            "for name, (model, trace) in runs.items():",
+            "    every = model.predict_masked(trace, model.config.vocab_size)[0]",
+            "    probability = dict(zip(every.tokens, every.probabilities, strict=True))",
+            f"    word = next((one for one in {prediction.spellings(chosen.hidden)} if one in probability), None)",
+            "    ranks[name] = word and (every.tokens.index(word) + 1, probability[word])",
+        ]
+    return remarks + "\n".join(lines) + "\n"
 
 
 def predict(chosen: Shown, top: int, answer: DeltaGenerator) -> None:

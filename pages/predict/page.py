@@ -22,13 +22,13 @@ BUNDLED = {"class": ("image",), "caption": ("text", "image")}
 CANNOT = {"class": "has no classification head", "caption": "does not compare images with texts"}
 #: Task -> what a model needs for it.
 NEEDS = {
-    "word": "masked words: a masked-word head (Twin)",
-    "class": "a class: a classification head (Digits)",
-    "caption": "a caption: encoders of images and texts (Digits and captions)",
-    "answer": "an answer: a head for its start and end",
-    "entity": "entities of your own labels: the head of a [GLiNER](https://huggingface.co/models?search=gliner)",
-    "sparse": "words of the vocabulary: SPLADE’s head",
-    "output": "an output: a decoder (Dates)",
+    "word": "A masked word: a masked-word head, as Twin has one.",
+    "class": "A class: a classification head, as Digits has one.",
+    "caption": "A caption: an encoder of images and one of texts, as in Digits and captions.",
+    "answer": "An answer in a text: a head for its start and its end.",
+    "entity": "Entities with your own labels: a [GLiNER](https://huggingface.co/models?search=gliner) model.",
+    "sparse": "Words of the vocabulary: a SPLADE model.",
+    "output": "A new text: a decoder, as Dates has one.",
 }
 
 
@@ -53,14 +53,9 @@ def main(view: View) -> None:
         st.info("This model has no decoder that writes. Choose Dates under Model.", icon=":material/info:")
         return
     _show(view, task, able)
-    st.caption(needed(able))
+    with st.expander("Other predictions, and the model that each needs", icon=":material/help:"):
+        st.markdown("\n".join(f"- {NEEDS[task]}" for task in TASKS if task not in able))
     next_page("texts", "Which of your texts answer a query?")
-
-
-def needed(able: list[str]) -> str:
-    """What a model needs for the other tasks, in one line."""
-    rest = "; ".join(NEEDS[task] for task in TASKS if task not in able)
-    return f"Other predictions need another model: {rest}."
 
 
 def _show(view: View, task: str, able: list[str]) -> None:

@@ -23,12 +23,17 @@ def predictions(run: Run, top: int) -> tuple[MaskedPrediction, ...]:
 
 def rank(prediction: MaskedPrediction, word: str) -> tuple[int, float] | None:
     """(rank from 1, probability) of a word as typed or in lower case; None if it is not a single vocabulary entry."""
-    for spelling in (word, word.lower()):
-        for start in ("", *WORD_STARTS):
-            if start + spelling in prediction.tokens:
-                index = prediction.tokens.index(start + spelling)
-                return index + 1, prediction.probabilities[index]
+    for spelling in spellings(word):
+        if spelling in prediction.tokens:
+            index = prediction.tokens.index(spelling)
+            return index + 1, prediction.probabilities[index]
     return None
+
+
+def spellings(word: str) -> list[str]:
+    """How a vocabulary may write a word: as typed or in lower case, with or without the sign of a beginning."""
+    found = [start + spelling for spelling in (word, word.lower()) for start in ("", *WORD_STARTS)]
+    return list(dict.fromkeys(found))
 
 
 def readable(token: str) -> str:

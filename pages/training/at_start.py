@@ -2,6 +2,7 @@
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from encoder.figures import gradients as drawn
 from encoder.figures.placements import PLACEMENT_NAMES
@@ -20,6 +21,7 @@ SETTINGS = {"theory": "As in the theory", "real": "As in real encoders"}
 def show() -> None:
     """The page with this part."""
     opening(about.text(__file__, "Gradients at initialisation"))
+    answer = st.container(key="gradients-answer")
     controls()
     params = state.read(GradientParams)
     setting = chosen_setting(params)
@@ -29,7 +31,7 @@ def show() -> None:
         st.warning(heads_that_fit(setting), icon=":material/edit:")
     else:
         with errors_said():
-            results(setting, sorted(params.depths), range(params.seeds))
+            results(setting, sorted(params.depths), range(params.seeds), answer)
     about.expander(
         __file__,
         "What is measured, and what it does not show",
@@ -82,10 +84,11 @@ def heads_that_fit(setting: gradients.Setting) -> str:
     )
 
 
-def results(setting: gradients.Setting, depths: list[int], seeds: range) -> None:
-    """Measure, then draw the charts and offer the export."""
+def results(setting: gradients.Setting, depths: list[int], seeds: range, answer: DeltaGenerator) -> None:
+    """Measure, then draw the charts and offer the export. answer: the place of the first line."""
     measurements = measured(setting, depths, seeds)
     frame = gradients.to_frame(measurements)
+    answer.markdown(answer_in_words(frame, depths))
     over_depth(frame, measurements, setting)
     with st.container(key="beyond-wall-gradients"):
         by_layer(frame, depths)
@@ -96,9 +99,22 @@ def results(setting: gradients.Setting, depths: list[int], seeds: range) -> None
         figures=lambda: {"The last layer's gradient over depth": drawn.last_layer_gradients(frame, {})},
         program="from encoder.train import gradients\n"
         f"found = gradients.measure_all({depths}, {seeds!r}, gradients.Setting({arguments(setting)}))\n"
-        "table = gradients.to_frame(found)\n",
+        "table = gradients.to_frame(found)\n"
+        f"deepest = table[table.depth == {depths[-1]}].groupby(['placement', 'layer']).gradient_norm.mean()\n"
+        "slopes = {one: gradients.fit_slope(found, one) for one in ('pre', 'post')}\n",
         settings={"Width": setting.d_model, "Heads": setting.n_heads, "Depths": depths, "Seeds": len(seeds)},
     ).draw()
+
+
+def answer_in_words(frame: pd.DataFrame, depths: list[int]) -> str:
+    """The gradients of the first and the last layer of the deepest encoder, in both placements."""
+    depth = depths[-1]
+    means = frame[frame.depth == depth].groupby(["placement", "layer"]).gradient_norm.mean()
+    said = ", ".join(
+        f"{PLACEMENT_NAMES[one]} **{number(float(means[one, 0]))} → {number(float(means[one, depth - 1]))}**"
+        for one in reversed(NORM_PLACEMENTS)
+    )
+    return f"Gradient norm, first to last of {depth} layers: {said} (mean over the seeds)."
 
 
 def measured(setting: gradients.Setting, depths: list[int], seeds: range) -> list[gradients.Measurement]:

@@ -13,7 +13,7 @@ from pages.components import plot
 from pages.components.button import button
 from pages.core.widgets import Export
 from pages.core.words import about, opening
-from pages.state import state
+from pages.state import controlled, state
 from pages.training import runs
 from pages.training.params import Params
 
@@ -28,26 +28,30 @@ IN_ATTENTION = {
 def show() -> None:
     """The page with this part."""
     opening("What changed in the encoder’s block since 2017, and what does it change on a small task?")
-    chosen = state.bound(
+    st.markdown(answer_in_words())
+    usual = [next(iter(blocks.PRESETS)), list(blocks.PRESETS)[-1]]
+    names = controlled(
         st.pills,
-        Params.history,
         "Models",
         list(blocks.PRESETS),
+        key="history-models",
+        value=state.newest(Params.history) or usual,
+        take=partial(state.put, Params.history),
         selection_mode="multi",
         help="Each has the mechanisms of that model’s block, at the sizes of this page. Data, tokenizer and training "
-        "are not the model’s. Nothing selected: the first and the last.",
+        "are not the model’s.",
     )
-    names = chosen or [next(iter(blocks.PRESETS)), list(blocks.PRESETS)[-1]]
+    names = names or usual
+    most = runs.MOST_PRESETS
+    which = f"the {len(names)} selected" if len(names) <= most else f"the first {most} selected"
     with st.container(horizontal=True, vertical_alignment="center"):
         button(
-            "Train these with 5 seeds",
+            f"Train {which} with {blocks.SEEDS} seeds",
             "play_arrow",
             "train-history",
-            partial(runs.train_presets, names[: runs.MOST_PRESETS]),
+            partial(runs.train_presets, names[:most]),
             type="primary",
         )
-        if len(names) > runs.MOST_PRESETS:
-            st.caption(f"The first {runs.MOST_PRESETS} of {len(names)} train.")
     for place, name in zip(st.columns(len(names)) if len(names) <= 4 else st.columns(4) * 2, names, strict=False):
         with place:
             st.html(f'<section class="enc-block"><h3>{name}</h3><ol>{boxes(blocks.PRESETS[name])}</ol></section>')
@@ -59,6 +63,33 @@ def show() -> None:
     st.dataframe(table.rename_axis("Model"))
     results()
     about.expander(__file__, "What this shows, and what it does not", ":material/help:")
+
+
+#: From this mean held-out accuracy on, a model has learned a task.
+LEARNED = 0.99
+
+
+def answer_in_words() -> str:
+    """Which recorded blocks learn each task, and what those have that learn it."""
+    said = []
+    for task, rows in blocks.recorded().accuracy.items():
+        means = {name: blocks.Interval.of(values).mean for name, values in rows.items()}
+        solved = [name for name, mean in means.items() if mean >= LEARNED]
+        title = f"“{make(task).title}”"
+        if len(solved) == len(means):
+            said.append(f"{title}: all {len(means)} blocks learn it.")
+            continue
+        kinds = [
+            list(dict.fromkeys(blocks.PRESETS[name].choices[0] for name in names))
+            for names in (solved, [name for name in means if name not in solved])
+        ]
+        have, lack = (" or ".join(one) for one in kinds)
+        rest = [mean for mean in means.values() if mean < LEARNED]
+        said.append(
+            f"{title}: the **{len(solved)} of {len(means)}** blocks with {have} positions learn it; those with {lack} "
+            f"reach **{min(rest):.0%} to {max(rest):.0%}**."
+        )
+    return " ".join(said)
 
 
 def boxes(preset: blocks.Preset) -> str:
@@ -103,6 +134,8 @@ def results() -> None:
         "The block from 2017 to today",
         lambda: pd.DataFrame(rows),
         figures=lambda: {"Accuracy": figure},
-        program="from encoder.train import blocks\nfound = blocks.recorded().accuracy\n",
+        program="from encoder.train import blocks\nfound = blocks.recorded().accuracy\n"
+        "means = {task: {name: blocks.Interval.of(values).mean for name, values in rows.items()}\n"
+        "         for task, rows in found.items()}\n",
         settings={name: value for name, value in dataclasses.asdict(base).items() if isinstance(value, int | float)},
     ).draw()

@@ -11,8 +11,10 @@ from encoder import ConfigError, figures
 from encoder.figures import placements as drawn
 from encoder.train import progress
 from encoder.train.blocks import accuracies
+from encoder.train.recorded import recorded
 from encoder.train.run_view import HeldOut, RunView
 from encoder.train.settings import TaskSettings
+from encoder.train.tasks import Task
 from pages.components.curves import CurveRun, SampleSequence, curves, refresh
 from pages.core.server import channel
 from pages.core.view import ViewParams
@@ -44,6 +46,24 @@ class Shown:
     def settings(self) -> TaskSettings:
         """Those of the first run; the others share the task and the sizes."""
         return next(iter(self.views.values())).settings
+
+
+def recording() -> Shown:
+    """The recorded runs."""
+    views = recorded().views
+    return Shown(views, HeldOut.of(next(iter(views.values())).settings))
+
+
+def task_of(shown: Shown | None) -> Task:
+    """What the encoders of the picture learn. shown: None for the recorded runs."""
+    return (recording() if shown is None else shown).held_out.task
+
+
+def table(views: Mapping[str, RunView]) -> pd.DataFrame:
+    """The curves of the runs that have one: a row a run and a measured step."""
+    return pd.concat(
+        [view.to_frame().assign(run=name) for name, view in views.items() if view.curve], ignore_index=True
+    )
 
 
 def picture(shown: Shown, identity: str = "") -> None:

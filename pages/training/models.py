@@ -4,7 +4,6 @@ import dataclasses
 import pprint
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -15,7 +14,7 @@ from pages.components.button import button
 from pages.core.widgets import Export, arguments
 from pages.core.words import about, plain, say_error
 from pages.training import runs
-from pages.training.live import curve_figures
+from pages.training.live import curve_figures, table
 
 PROGRAM = """import time
 
@@ -106,7 +105,7 @@ def _export(views: dict[str, RunView]) -> None:
     Export(
         None,
         "Training runs",
-        lambda: pd.concat([views[name].to_frame().assign(run=name) for name in made], ignore_index=True),
+        lambda: table(views),
         figures=lambda: curve_figures(views),
         program=PROGRAM.format(
             runs="\n".join(f"    {name!r}: TaskSettings({arguments(one)})," for name, one in made.items())

@@ -8,16 +8,27 @@ from encoder import ConfigError
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train.blocks import SEEDS, SWITCHES
 from encoder.train.recorded import recorded
-from encoder.train.run_view import HeldOut
 from encoder.train.settings import ATTENTION
 from encoder.train.tasks import TASKS, make
 from pages.core.frame.frame import heading, show, was_here
+from pages.core.widgets import Export
 from pages.core.words import about, opening, plain
 from pages.state import next_page, state
 from pages.training import at_start, history, live, runs
 from pages.training import params as limits
 from pages.training.models import open_file, open_or_save
 from pages.training.params import Params
+
+#: Python that gives the recorded curves, and the first step at which each run is over 99% right.
+RECORDED_PROGRAM = """import pandas as pd
+
+from encoder.train.recorded import recorded
+
+views = recorded().views
+table = pd.concat([view.to_frame().assign(run=name) for name, view in views.items()], ignore_index=True)
+solved = table[table.accuracy >= 0.995].groupby("run").step.min()
+last = table.groupby("run").accuracy.last()
+"""
 
 
 def main() -> None:
@@ -36,7 +47,6 @@ def main() -> None:
 
 def train() -> None:
     """The runs: recorded ones first, then those of the reader."""
-    opening("From which step does each encoder solve the task?")
     runs.set_what_is_shown()
     group = runs.group()
     if group is not None:
@@ -45,6 +55,7 @@ def train() -> None:
     if group is not None:
         every = group.poll()
         shown = live.Shown(group.first_seeds(every), group.held_out, every)
+    opening(f"From which step is “{live.task_of(shown).title}” solved?")
     buttons(group, active=shown is not None and shown.active)
     if problem := impossible():
         st.warning(plain(problem))
@@ -92,15 +103,14 @@ def buttons(group: runs.RunGroup | None, *, active: bool) -> None:
 
 
 def show_recording() -> None:
-    """The recorded runs, before anyone trains here."""
+    """The recorded runs, before anyone trains here, and their export."""
     if state.get(Params.runs):
         st.warning(
             "The server no longer has the runs of this link: it keeps the newest ones until it restarts. Press “Train” "
             "to train them again; the link has their settings.",
             icon=":material/history:",
         )
-    recording = recorded()
-    shown = live.Shown(recording.views, HeldOut.of(next(iter(recording.views.values())).settings))
+    recording, shown = recorded(), live.recording()
     st.markdown(live.answer_in_words(shown))
     live.picture(shown)
     live.head_controls(shown.settings)
@@ -109,6 +119,14 @@ def show_recording() -> None:
         f"the first steps: Experiments, “{runs.WITH_WARM_UP}”, trains with it. {settings_of(shown)}. "
         f"{live.measured_on(shown)}"
     )
+    Export(
+        None,
+        "Recorded training runs",
+        lambda: live.table(recording.views),
+        figures=lambda: live.curve_figures(recording.views),
+        program=RECORDED_PROGRAM,
+        settings={"Runs": runs.RECORDED, "Settings": settings_of(shown)},
+    ).draw()
 
 
 def show_runs(group: runs.RunGroup, shown: live.Shown) -> None:

@@ -123,14 +123,14 @@ def test_the_view_is_kept_from_page_to_page_and_on_the_way_back(visit: Callable[
 
 
 @pytest.mark.slow("edits at three widths")
-def test_the_sentence_is_edited_in_place_above_the_page(visit: Callable[..., Page]) -> None:
+def test_the_sentence_is_edited_in_place_below_the_title(visit: Callable[..., Page]) -> None:
     page = visit("/heads?text=one+two+three", width=390, height=720)
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     for number, width in enumerate((390, 800, 1280)):
         page.set_viewport_size({"width": width, "height": 720})
         settle(page)
         expect(field).to_be_in_viewport()
-        assert field.bounding_box()["y"] < page.get_by_role("heading", level=1).bounding_box()["y"]
+        assert field.bounding_box()["y"] > page.get_by_role("heading", level=1).bounding_box()["y"]
         field.fill(f"four five {number}")
         field.press("Shift+Enter")
         assert "Enter runs" in page.locator(".st-key-input-itself").evaluate(HINT)

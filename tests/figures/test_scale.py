@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from encoder import figures
+from encoder.figures.colours import STEP
+from encoder.figures.feed_forward import neuron_heatmap
 from encoder.figures.scale import TIMES, robust
 
 RANDOM = np.random.default_rng(0)
@@ -48,7 +52,7 @@ def test_the_maps_that_were_black_are_not() -> None:
     effects = np.where(RANDOM.random((6, 12)) < 0.9, 0.002, -0.001)
     effects[5, 11] = -0.08
     drawn = figures.effect_map(effects).data[0]
-    assert (drawn.zmin, drawn.zmax) == pytest.approx((-0.002, 0.002))
+    assert (drawn.zmin, drawn.zmax) == pytest.approx((-0.002 * STEP, 0.002 * STEP))
     assert "0.08" in drawn.colorbar.title.text
 
 
@@ -62,6 +66,37 @@ def test_a_bar_ends_at_0_where_no_effect_is_on_its_other_side() -> None:
         assert (places[0], places[-1]) == (0, 1)
         assert set(colours) < {shade for _, shade in both.colorscale}
         assert _opacity(colours[0 if ends[1] else -1]) == 0
+
+
+LABELS, NORMS = [f"t{n}" for n in range(8)], [f"layers.{n}.ffn_norm" for n in range(5)]
+#: Every map of a page whose scale may leave numbers out: name -> what draws it.
+MAPS: dict[str, Callable[[np.ndarray], object]] = {
+    "deviations": lambda x: figures.norm_deviations(np.abs(x), NORMS, LABELS),
+    "means": lambda x: figures.norm_means(x, NORMS, LABELS),
+    "neurons": lambda x: neuron_heatmap(x, np.tile(np.arange(8), (5, 1)), LABELS),
+    "effects": figures.effect_map,
+    "positions": figures.position_heatmap,
+    "patches": lambda x: figures.patch_map(x, LABELS, limit=1.0),
+}
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_what_lies_beyond_a_scale_has_a_colour_of_its_own(name: str) -> None:
+    values = np.tile([0.2, -0.4, 0.6, -0.8, 1.0, -1.0, 0.5, 0.3], (5, 1))
+    values[0, 0], values[0, 1] = 40.0, -50.0
+    (drawn,) = MAPS[name](values).data
+    places, colours = zip(*drawn.colorscale, strict=True)
+
+    def shade(value: float) -> str:
+        share = (value - drawn.zmin) / (drawn.zmax - drawn.zmin)
+        return colours[max(k for k, place in enumerate(places) if place <= min(max(share, 0), 1))]
+
+    largest = [1.0] if drawn.zmin == 0 else [1.0, -1.0]
+    for end in largest:
+        assert shade(40 * end) not in {shade(end), shade(0.5 * end)}
+        assert shade(40 * end) == shade(1.08 * end)
+    assert drawn.colorbar.ticktext[-1] == "≥ 1"
+    assert drawn.zmin == 0 or drawn.colorbar.ticktext[0] == "≤ −1"
 
 
 def test_small_effects_keep_a_colour_next_to_large_ones() -> None:

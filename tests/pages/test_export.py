@@ -21,7 +21,8 @@ from encoder.maps import aggregate
 from encoder.measure import map_comparison
 from encoder.run import TRAINED, ModelSpec
 from pages.core.widgets import export
-from tests.pages.apps import assert_well, exported, registered, visit
+from pages.core.words import number
+from tests.pages.apps import assert_well, exported, registered, visit, written
 from tests.test_report import HOSTILE, Page, drawn
 
 pytestmark = pytest.mark.sample(3, "another address or input of the same page")
@@ -172,12 +173,14 @@ def test_typed_text_does_no_harm(files: dict[str, Callable[[], bytes]]):
 OTHERS = [
     ("heads", {"view": "vectors"}, ["q", "k", "v"], lambda names: np.stack(
         [np.asarray(names[n]).ravel() for n in "qkv"], 1)),
-    ("norms", {"norm": "pre"}, ["mean_before", "std_before"], lambda names: np.stack(
-        [np.concatenate([np.asarray(part) for part in names[name].values()]) for name in ("means", "stds")], 1)),
-    ("positions", {}, ["value"], lambda names: np.asarray(names["position"]).reshape(-1, 1)),
+    ("norms", {"norm": "pre"}, ["mean_before", "std_before", "mean_after", "std_after"], lambda names: np.stack(
+        [part.ravel() for part in (*names["found"].before, *names["found"].after)], 1)),
+    ("positions", {}, ["cosine"], lambda names: names["cosine"].reshape(-1, 1)),
+    ("positions", {"positions_part": "encoding"}, ["value"],
+     lambda names: np.asarray(names["position"]).reshape(-1, 1)),
     ("positions", {"positions_part": "without"}, ["cosine"], lambda names: names["cosine"].reshape(-1, 1)),
-    ("positions", {"model": "scratch", "positions": "rotary"}, ["cos", "sin"], lambda names: np.stack(
-        [names["cos"].ravel(), names["sin"].ravel()], 1)),
+    ("positions", {"positions_part": "encoding", "model": "scratch", "positions": "rotary"}, ["cos", "sin"],
+     lambda names: np.stack([names["cos"].ravel(), names["sin"].ravel()], 1)),
     ("heads", {"all_heads": "table"}, ["entropy", "previous"],
      lambda names: names["measures"][["entropy", "previous"]].to_numpy()),
     ("heads", {"all_heads": "table", "role": "cls", "role_special": "0.7"}, ["layer", "head", "cls"],
@@ -196,7 +199,7 @@ OTHERS = [
     ("contribution", {"beyond": "deletion", "text": "The old cat sat on the mat."}, ["most_attended", "random_3"],
      lambda names: np.stack([names["found"].by_attention, names["found"].random[3]], 1)),
     ("predict", {"model": "twin-pre", "text": "A [MASK] sat."}, ["probability"], lambda names: np.array(
-        [entry.probabilities for entry in names["guesses"]]).reshape(-1, 1)),
+        [entry.probabilities for of in names["guesses"].values() for entry in of]).reshape(-1, 1)),
     ("pre_post", {"model": "twin-pre"}, ["a", "difference"], lambda names: np.stack(
         [names["found"].first.numpy().ravel(), names["found"].difference.numpy().ravel()], 1)),
     *(("model", {"start": "1", "step": step, **more}, ["value"],
@@ -258,6 +261,36 @@ def test_pages_without_a_model_give_programs(
     if "hand" in query:
         assert names["example"].inputs.eps == 0.5
         assert names["example"].scale == 1.0
+
+
+#: Page, values in the address, what the lines give -> the numbers in the page's first line as the page writes them.
+FIRST_LINES = [
+    ("norms", {}, lambda names: [
+        "{} → {}".format(*map(three_digits, pair)) for pair in names["ends"].values()]),
+    ("positions", {}, lambda names: [number(names["mean"]), number(names["most"][1])]),
+    ("positions", {"positions_part": "encoding", "i": "2"}, lambda names: [f"{np.sort(names['similar'][2])[-2]:.2f}"]),
+    ("pre_post", {}, lambda names: [three_digits(names["tokens"]), three_digits(names["whole"])]),
+    ("pre_post", {"model": "twin-pre"}, lambda names: [
+        f"{end(names['moved']):.0%}" for end in (np.mean, np.max)]),
+    ("predict", {}, lambda names: [
+        *(f"{of[0].probabilities[0]:.3f}" for of in names["guesses"].values()),
+        *(f"{probability:.3f} (rank {rank:,})" for rank, probability in names["ranks"].values())]),
+    ("training", {}, lambda names: [f"from step {int(names['solved'].min())}", f"{names['last'].min():.1%}"]),
+    ("training", {"train_part": "gradients", "grad_depths": "2", "grad_width": "32", "grad_seeds": "1"},
+     lambda names: [number(names["deepest"][place]) for place in (("pre", 0), ("pre", 1), ("post", 1))]),
+    ("training", {"train_part": "history"}, lambda names: [
+        f"{max(mean for mean in names['means']['reverse'].values() if mean < 0.9):.0%}"]),
+]  # fmt: skip
+
+
+@pytest.mark.sample(3, "opens a page and runs its lines of Python")
+@pytest.mark.parametrize(("page", "query", "given"), FIRST_LINES, ids=lambda one: one if isinstance(one, str) else "")
+def test_the_lines_give_the_numbers_of_the_first_line(page: str, query: dict[str, str], given) -> None:
+    app = visit(page, text="The old cat sat on the mat.", **query)
+    assert_well(app)
+    said = written(app)
+    for number_said in given(run(exported(app))):
+        assert number_said in said
 
 
 def test_a_page_without_a_sentence_gives_a_program_of_its_own(files: dict[str, Callable[[], bytes]]):

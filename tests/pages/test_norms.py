@@ -133,14 +133,23 @@ def test_the_twins(model: str, part: str) -> None:
 
 
 def test_the_selected_cell_is_answered_in_one_line(minilm: encoder.TextEncoder) -> None:
-    app = visit("norms", text="The cat sat", at="layers.2.ffn_norm", i="2")
+    place = {"text": "The cat sat", "at": "layers.2.ffn_norm", "i": "2"}
+    app = visit("norms", **place)
     norm = minilm.trace("The cat sat").norms["layers.2.ffn_norm"]
     (said,) = (line.value for line in app.caption if "“cat”" in line.value and "L2 FFN" in line.value)
     after = norm.output[2]
     numbers = norm.std[2], after.std(correction=0), norm.mean[2], after.mean()
-    before_and_after = (numbers[:2], numbers[2:])
-    for pair in before_and_after:
-        assert "{} → **{}**".format(*(number(float(value)) for value in pair)) in said
-    every = minilm.trace("The cat sat").norms.values()
-    largest = max(float(norm.std.max()) for norm in every)
-    assert f"**{three_digits(largest)}** become" in written(app)
+    std, mean = ("{} → **{}**".format(*(number(float(one)) for one in pair)) for pair in (numbers[:2], numbers[2:]))
+    assert std in said
+    assert mean in written(visit("norms", norm_part="one", **place))
+
+
+def test_the_first_line_pairs_each_number_with_its_own(minilm: encoder.TextEncoder) -> None:
+    trace, shown = minilm.trace("The cat sat"), written(visit("norms", text="The cat sat"))
+    pairs = [
+        (float(before), float(after))
+        for norm in trace.norms.values()
+        for before, after in zip(norm.std, norm.output.std(dim=-1, correction=0), strict=True)
+    ]
+    for end in (max(pairs), min(pairs)):
+        assert "**{} → {}**".format(*map(three_digits, end)) in shown

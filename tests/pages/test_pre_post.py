@@ -54,7 +54,7 @@ def test_the_numbers_of_the_twins() -> None:
     assert "**{}** in post-norm and **{}** in pre-norm".format(*weights) in written(app)
     moved = [residual_stream.head_differences(*traces, each) for each in range(4)]
     most = max((values.max(), each, int(values.argmax())) for each, values in enumerate(moved))
-    assert f"L{most[1]} H{most[2]}, {most[0]:.0%}" in written(app)
+    assert f"L{most[1]} H{most[2]}, **{most[0]:.0%}**" in written(app)
     app = visit("pre_post", model="twin-pre", text=text, sides="stream")
     for trace in traces:
         length = residual_stream.measure(trace).length
@@ -188,8 +188,8 @@ def test_model_and_this_page_show_the_same_two_numbers_for_moved_norms() -> None
     tokens = residual_stream.output_agreement(one, other)
     _, vector = causal.outcomes_of(model, one, [other], causal.SentenceVector())
     said = written(visit("pre_post", text=text))
-    assert f"tokens **{three_digits(tokens)}**" in said
-    assert f"sentence **{three_digits(vector)}**" in said
+    assert f"**{three_digits(tokens)}** (tokens" in said
+    assert f"**{three_digits(vector)}** (sentence" in said
     effect = picture(visit("model", norm="pre", text=text))["effect"]
     assert three_digits(tokens) in effect
     assert three_digits(vector) in effect

@@ -189,7 +189,7 @@ def test_only_what_the_open_model_can_do_is_offered(model: str) -> None:
     app = visit("predict", model=model)
     assert_well(app)
     assert not [one for one in app.get("button_group") if one.label == "Predict"], "it can do one thing"
-    assert [one for one in app.caption if "need another model" in one.value]
+    assert [one for one in app.expander if "Other predictions" in one.label]
 
 
 def test_a_model_with_a_decoder_predicts_its_output() -> None:

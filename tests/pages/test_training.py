@@ -361,6 +361,6 @@ def test_the_page_norms_names_the_norm_that_a_model_has() -> None:
     app.button(key="open-pre-norm").click().run()
     app.switch_page("pages/norms/page.py").run()
     assert_well(app)
-    assert "RMSNorms of" in written(app)
+    assert "RMSNorms" in written(app)
     assert "root mean square 1" in written(app)
     assert not [one.label for one in app.select_slider if "LayerNorm" in one.label]

@@ -32,7 +32,7 @@ from pages.state.url_state import HOME
 
 #: What an address may open at any page: the names of a text and a model.
 OF_EVERY_PAGE = {"text", "pair", "model", "source", "norm"}
-_VIEW, _OPEN, _PAGES = "_current_view", "_open_page", "_pages_of_last_runs"
+_VIEW, _OPEN, _PAGES, _TITLE = "_current_view", "_open_page", "_pages_of_last_runs", "_title_place"
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
 QUICK_FLOPS = 10**10
 CAUSAL = (
@@ -84,6 +84,7 @@ def run(
     st.session_state[PAGE_TAKES], st.session_state[PAGE_AS_TRAINED] = entry.takes, entry.as_trained
     st.session_state[_PAGES] = (*st.session_state.get(_PAGES, ("",))[-1:], page.url_path)
     st.session_state.pop(_VIEW, None)
+    st.session_state.pop(_TITLE, None)
     is_first_run = not state.has_begun()
     state.begin()
     is_whole = False
@@ -101,7 +102,8 @@ def run(
             if not entry.uses or is_shown is None:
                 with area:
                     _link_notes()
-                    st.empty()  # takes the place of the last page's controls at once: the title does not move
+                    for _ in range(2):  # the places of the last page's title and controls: this title does not move
+                        st.empty()
             if has_input:
                 _with_input(draw, area, entry)
             else:
@@ -145,6 +147,8 @@ def _with_input(draw: Callable[[], None], area: DeltaGenerator, entry: Page) -> 
         if view is not None:
             _draw(draw, view, area, entry)
         return
+    # The title comes first on every page, with an input or without: it does not move from page to page.
+    st.session_state[_TITLE] = area.container(key="title-place")
     with area, st.container(key="input", horizontal=True, gap="xsmall"):
         place_of_input = st.container(key="input-itself", gap="xsmall") if "text" in entry.uses else None
         # On a phone one row, which scrolls to the side: the picture begins on the first screen.
@@ -200,7 +204,8 @@ def heading(about: str = "") -> DeltaGenerator:
     """
     entry, view = st.session_state[_OPEN], st.session_state.get(_VIEW)
     moved = "" if view is None else view.loaded.moved_norms
-    row = st.container(key="page-title", horizontal=True, vertical_alignment="bottom", gap="small")
+    place = st.session_state.pop(_TITLE, st)
+    row = place.container(key="page-title", horizontal=True, vertical_alignment="bottom", gap="small")
     if is_bare():  # the style of the step hides what a page draws into the row
         adjust.next_to(row)
         return row

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from encoder import Trace
+from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.maps.aggregate import SpecialTokens
 from encoder.measure import align
 from encoder.measure.map_comparison import Comparison, TracedHead, compare, distance_by_head
@@ -68,6 +69,11 @@ class Sides:
         placements = tuple(side.loaded.config.norm_placement for side in (self.first, self.second))
         flipped = self.what == "models" and placements == ("pre", "post")
         return (self.second, self.first) if flipped else (self.first, self.second)
+
+    @property
+    def moves_norms(self) -> bool:
+        """Whether the sides are one model in both placements, and have their names."""
+        return self.first.model.source == self.second.model.source and self.first.name in PLACEMENT_NAMES.values()
 
     @property
     def alignment(self) -> align.Alignment:

@@ -129,6 +129,8 @@ def draw(
         else:
             side = sides.first if name == sides.first.name else sides.second
             text = side.title if sides.what == "sentences" else compared.described(side)
+            if sides.moves_norms:  # the name says what differs, and leaves a phone no room for the model's
+                text = side.head_name
             difference.name_side(figure, name, text, colours[name])
             alt = f"Attention map of {name}, {compared.described(side)}: queries downwards, keys to the right."
         with place:
