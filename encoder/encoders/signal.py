@@ -83,7 +83,8 @@ class SignalEncoder(NamedEncoder):
     def embed(self, inputs: Sequence[Any], batch_size: int = 8) -> Tensor:
         """What `prepare` takes -> [n, E], as the checkpoint says. Raises the errors of `prepare`, and OutOfMemory."""
         vectors = [torch.zeros(0, self.width_of_vectors, device=self.device)]
-        inputs = inputs if hasattr(inputs, "__len__") else [inputs]  # `prepare` says what fits
+        is_one = not hasattr(inputs, "__len__") or getattr(inputs, "ndim", 1) == 0  # `prepare` says what fits
+        inputs = [inputs] if is_one else inputs
         for start in range(0, len(inputs), batch_size):
             prepared = [self.prepare(one) for one in inputs[start : start + batch_size]]
             alike = len({one.shape for one in prepared}) == 1  # sounds of any length are not: each runs by itself

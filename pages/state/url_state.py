@@ -24,8 +24,9 @@ P, T = TypeVar("P"), TypeVar("T")
 
 #: In the address, next to a view at "/": the home page's own. Older links have a view of Heads there.
 HOME = "start"
-#: In the address while a run takes: Back or Forward led to an address without values, and frame.js added this.
-#: Without it such an address comes with a change of pages, and then means nothing.
+#: In the address while a run takes: Back or Forward led to an address without values, and frame.js added this with
+#: the time. Without it such an address comes with a change of pages, and then means nothing. With a new one the
+#: address decides, since what the browser sends of its widgets may be older.
 BARE = "bare"
 #: In the address: its format, left out for 1. Names in an address keep their meaning, so 1 has not had to change.
 FORMAT, VERSION = "v", "1"
@@ -41,6 +42,8 @@ _VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
 _RUNNING, _TOUCHED = "_view_running", "_view_touched"
 #: Values set from code that the browser has not confirmed yet.
 _UNCONFIRMED = "_view_unconfirmed"
+#: The last BARE that a run has read: a click may follow before the browser's address is without it.
+_LAST_BARE = "_view_last_bare"
 #: Name of a value -> the page whose widget drew it last.
 _DRAWN_ON = "_view_drawn_on"
 _TEXTS = "_view_kept_texts"
@@ -152,7 +155,9 @@ class UrlState:
         except KeyError:  # the request's controls have names that Streamlit does not give: no browser sends them
             st.error("This request names controls that no page has. Reload the page.")
             st.stop()
-        token, is_bare = query.pop(kept.TOKEN, ""), query.pop(BARE, "") != ""
+        token, bare = query.pop(kept.TOKEN, ""), query.pop(BARE, "")
+        moved = bare != "" and bare != st.session_state.get(_LAST_BARE)
+        st.session_state[_LAST_BARE] = bare
         if query.pop(FORMAT, VERSION) != VERSION and first_run:
             self.note("A newer version of Encoderscope made this link. Update this one to see all that the link holds.")
         if first_run:
@@ -160,11 +165,13 @@ class UrlState:
             st.session_state[_TEXTS] = {digest: text for digest, text in texts.items() if digest == _digest(text)}
         self._run.values, self._run.contents, self._run.drawn, self._run.sent = values, contents, set(), _sent()
         touched = st.session_state.get(_TOUCHED, False)
-        for name in self._unconfirmed().stale(contents, values, touched=touched):
+        stale = self._unconfirmed().stale(contents, values, touched=touched)
+        for name in values.keys() & contents.keys() if moved else stale:
             st.session_state[_key(name)] = contents[name] = values[name]
         # After a click or a keystroke the browser may still show the address before the last change.
-        read_url = first_run or not self._interacted(values, contents)
-        names_all = bool(query) or is_bare
+        interacted = self._interacted(values, contents)
+        read_url = first_run or moved or not interacted
+        names_all = bool(query) or bare != ""
         if first_run or (read_url and names_all):
             not_chosen.remember_asked(query)
         st.session_state[_RUNNING] = True
@@ -194,6 +201,7 @@ class UrlState:
     def _adopt(self, param: Param, raw: str) -> None:
         try:
             self.put(param, param.parse(raw))
+            st.session_state[_WRITTEN][param.name] = raw  # also if this run is stopped before it writes the address
         except ValueError as error:
             usual = "" if param.default is None else param.format(param.default)
             shown = param.shown or usual or "none"

@@ -230,6 +230,12 @@ def test_a_covered_place_of_a_page(tmp_path: Path):
     assert abs(found.score - float(vectors[0] @ vectors[1])) < 1e-5
 
 
+@pytest.mark.parametrize("wrong", [None, 3, torch.tensor(0.0), np.float32(0), [torch.tensor(0.0)]], ids=repr)
+def test_what_is_no_page_gets_a_sentence(wrong: object, retriever):
+    with pytest.raises(ImageError):
+        retriever[1].other.embed(wrong)
+
+
 def test_what_needs_one_vector_says_where_tokens_are_compared(retriever, tmp_path: Path):
     _, ours, _ = retriever
     for question in (

@@ -8,6 +8,7 @@ must have every answer that was given.
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import re
 import statistics
@@ -40,6 +41,9 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 DESK, WALL = {"viewport": {"width": 1280, "height": 800}}, {"viewport": {"width": 1920, "height": 1080}}
 #: Seconds in which a change is to be on a screen, for SHARE % of them, and after which it counts as lost.
 SOON, SHARE, PATIENCE = 1.0, 95, 60.0
+#: Seconds after which nothing more is killed until the change is on all screens: on a slow machine kills in a row leave
+#: a screen no time to come back, and what is lost for good is lost after them, too.
+BEHIND = 30.0
 #: Milliseconds between two looks at a screen: each frame would cost the browsers what they need for drawing.
 LOOK = 50
 #: Kinds that a phone answers here: a press of an option, or words and Enter. The others stay without an answer.
@@ -130,6 +134,7 @@ class Classroom:
         self.lost: list[str] = []
         self.counts: Counter[str] = Counter()
         self._killed_at, self._store_is_away = -PATIENCE, False
+        self._waits_since = math.inf  # for a change to be on all screens
         self.processor: dict[str, float] = {}
         self.screens: dict[str, Page] = {}
         self.code = ""
@@ -235,7 +240,10 @@ class Classroom:
             return True
 
         clicked = await self.screens["desk"].evaluate("globalThis.__clickedAt")
-        return all(await asyncio.gather(*(on(name, page) for name, page in self.screens.items())))
+        self._waits_since = time.monotonic()
+        all_have_it = all(await asyncio.gather(*(on(name, page) for name, page in self.screens.items())))
+        self._waits_since = math.inf
+        return all_have_it
 
     async def _when(self, page: Page, condition: str, argument: object) -> float | None:
         """When the page has it, in milliseconds since 1970; None: it does not come."""
@@ -312,6 +320,8 @@ class Classroom:
         async def kill() -> None:
             while True:
                 await asyncio.sleep(self.every * self.chance.uniform(0.7, 1.3))
+                while time.monotonic() - self._waits_since > BEHIND:
+                    await asyncio.sleep(1)
                 self._killed_at = time.time()
                 if self.chance.random() < 0.25:
                     self.counts["ends of the room store"] += 1

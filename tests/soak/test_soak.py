@@ -105,7 +105,7 @@ def test_nothing_is_lost_when_a_process_ends(served: Served) -> None:
 
     soak = asyncio.run(some_seconds())
     assert "Traceback" not in served.server.log()
-    assert not soak.lost
+    assert not soak.lost, "\n".join(soak.lost)
     assert soak.kills
     assert soak.memory
     assert len(soak.waits["opens a page"]) == len(FIRST)
@@ -123,7 +123,7 @@ def test_a_class_in_real_browsers_loses_nothing(served: Served) -> None:
         return classroom
 
     classroom = asyncio.run(some_steps())
-    assert not classroom.lost
+    assert not classroom.lost, "\n".join(classroom.lost)
     assert classroom.counts["ends of processes"] + classroom.counts["ends of the room store"]
     assert {screen for _, screen in classroom.waits} == {"desk", "wall", "phone"}
 
@@ -178,7 +178,7 @@ def test_every_click_whose_process_died_is_there_with_all_else(served: Served) -
         return soak, soak.store.find(await soak.room)
 
     soak, room = asyncio.run(whole())
-    assert not soak.lost
+    assert not soak.lost, "\n".join(soak.lost)
     assert room
     assert (room.frozen, room.recalled) == (True, 1), "the teacher's click is heard once"
 

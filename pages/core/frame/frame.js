@@ -4,11 +4,12 @@ import { PRINTING } from "../../../encoder/drawing/printing.js";
 import { elementOf, listenToBar, listenToPresenter } from "./page_keys.js";
 
 // An address without values means that each value is the usual one, after Back and Forward. After a click on another
-// page it means nothing yet: the values are kept. The server sees no difference, so Back says it (url_state.py, BARE);
-// the answer to it has the address without the mark. Runs before Streamlit reads the address.
+// page it means nothing yet: the values are kept. The server sees no difference, so Back says it, and when (url_state.py,
+// BARE); the answer to it has the address without the mark. Runs before Streamlit reads the address.
 function markBare() {
   if (location.search || location.hash) return;
-  history.replaceState(history.state, "", `${location.pathname}?bare=1`);
+  const time = Math.round(performance.timeOrigin + performance.now());
+  history.replaceState(history.state, "", `${location.pathname}?bare=${time}`);
 }
 
 if (!window.__encoderscopeFrame) {
