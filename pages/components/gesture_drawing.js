@@ -26,7 +26,7 @@ const lineOf = (label, weight, isRight) => {
  * @type {Record<GestureHeader["does"], (header: GestureHeader) => [HTMLElement, () => any]>}
  */
 const DOES = {
-  aim({ labels, keys, target, goal, farthest, given, truth }) {
+  aim({ labels, keys, target, goal, farthest, given, truth, whose }) {
     const [startX, startY] = truth ?? given ?? [0.4, 0.4];
     /** @type {[number, number]} */
     const query = [startX, startY];
@@ -65,7 +65,7 @@ const DOES = {
       formula.textContent = `q · k / √2 = (${query.map((one) => one.toFixed(1)).join(", ")}) · (${
         keys[target].join(", ")
       }) / √2 = ${threeDigits(scores[target])} for “${labels[target]}”; softmax gives ${weights[target].toFixed(2)}.${
-        isOther ? " Dashed: your query." : ""
+        isOther ? ` Dashed: ${whose}.` : ""
       }`;
       bars.replaceChildren(
         ...weights.map((weight, k) => lineOf(labels[k], weight, k === target && weight >= goal)),
@@ -110,7 +110,7 @@ const DOES = {
   },
 
   sort({ labels, weights, given, truth }) {
-    const order = [...(given ?? labels)];
+    const order = [...(given ?? truth ?? labels)];
     const list = make("ol", { class: "enc-gesture-sort" });
     const isOver = truth !== null;
     const move = (from, to, focus) => {
@@ -162,9 +162,9 @@ const DOES = {
     return [list, () => order];
   },
 
-  softmax({ scores, given, truth }) {
+  softmax({ scores, given, truth, whose }) {
     const isOver = truth !== null;
-    const values = [...(given ?? scores.map(() => 1 / scores.length))];
+    const values = [...(given ?? truth ?? scores.map(() => 1 / scores.length))];
     const rows = scores.map((score, k) => {
       const input = make("input", {
         type: "range",
@@ -186,11 +186,11 @@ const DOES = {
     const shares = () => values.map((one) => sum(values) ? one / sum(values) : 0);
     const share = () => {
       shares().forEach((one, k) => {
-        rows[k].said.value = one.toFixed(2);
+        rows[k].said.value = isOver && !given ? "" : one.toFixed(2);
         rows[k].input.setAttribute("aria-valuetext", one.toFixed(2));
       });
       total.textContent = isOver
-        ? "The last column, in bold: softmax of the scores."
+        ? `In bold: softmax of the scores.${given ? ` Before it: ${whose}.` : ""}`
         : sum(values)
         ? "The weights are scaled to the sum 1."
         : "Move at least one slider.";
@@ -213,7 +213,7 @@ const DOES = {
       const button = make("button", { type: "button", class: "enc-gesture-cut", "aria-label": name });
       const draw = () => {
         button.setAttribute("aria-pressed", String(cuts.has(place)));
-        if (truth !== null) button.dataset.right = String(truth.includes(place));
+        if (truth !== null) button.dataset.right = String(truth.includes(place)); // a line of its own, next to a given cut
       };
       button.disabled = truth !== null;
       button.addEventListener("click", () => {
@@ -234,7 +234,7 @@ const DOES = {
  * @param {number[]} strengths of a cell, one after the other
  * @returns {[HTMLElement, () => any]}
  */
-function grid({ labels, given, truth }, strengths) {
+function grid({ labels, given, truth, whose }, strengths) {
   const size = labels.length;
   const values = labels.map((_, i) => labels.map((_, j) => given?.[i]?.[j] ?? 0));
   const isOver = truth !== null;
@@ -305,8 +305,9 @@ function grid({ labels, given, truth }, strengths) {
     else return;
     event.preventDefault();
   });
+  const legend = make("p", { class: "enc-gesture-formula" }, isOver && given ? `Colour: ${whose}.` : "");
   const isEmpty = () => values.every((row) => row.every((one) => !one));
-  return [table, () => isEmpty() ? null : values];
+  return [make("div", {}, table, legend), () => isEmpty() ? null : values];
 }
 
 /**
@@ -315,7 +316,7 @@ function grid({ labels, given, truth }, strengths) {
  * @param {(answer: any) => void} answer called with the answer
  */
 export function drawGesture(header, answer) {
-  const [inner, read] = DOES[header.does]({ given: null, truth: null, ...header });
+  const [inner, read] = DOES[header.does]({ given: null, truth: null, whose: "your answer", ...header });
   const root = make("div", { class: "enc-root enc-gesture" }, inner);
   if (header.truth !== null && header.truth !== undefined) return root;
   const note = make("span", { role: "status" });

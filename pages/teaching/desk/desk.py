@@ -204,7 +204,7 @@ def _answers(asked: Asked) -> None:
     try:
         question, look = read(asked)
         if asked.revealed:
-            outcome.truth(question, look)
+            outcome.truth(question, look, mean=results.of_room(now, asked, question, look).mean)
         results.draw(now, asked, question, look)
         _late(now, asked, question, look)
         _advice(now, asked, question, look)
@@ -235,7 +235,7 @@ def _advice(now: Room, asked: Asked, question: Question, look: Look | None) -> N
 
 def _whom(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
     """Whose reasons to ask for: one who is right, and the most frequent wrong answers, by name if there are names."""
-    if question.kind in ("draw", "gesture", "test", "conclusion", "sentence") or look is None:
+    if question.kind in ("draw", "test", "conclusion", "sentence") or look is None:
         return
     vote = results.vote(asked.id, votes.answers(now, asked.id), question, look)
     members = session.members(now.code) if now.named else {}

@@ -42,7 +42,7 @@ def _question(now: Room, asked: Asked) -> None:
         if asked.revealed:
             left, right = st.columns(2, gap="large")
             with left:
-                outcome.truth(question, look)
+                outcome.truth(question, look, mean=results.of_room(now, asked, question, look).mean)
             with right:
                 results.draw(now, asked, question, look)
     except EncoderError as error:

@@ -1,7 +1,6 @@
 """The widgets that accept an answer, one function for each kind, and answers in words."""
 
 import contextlib
-import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -208,6 +207,8 @@ def answer_text(question: Question, look: Look, answer: Any) -> str:
     """An answer as a reader would write it."""
     if isinstance(question, Choosing):
         return question.choices(look)[answer]
+    if isinstance(question, gestures.GestureQuestion):
+        return question.text(answer, look)
     match question.kind:
         case "head":
             return f"L{answer[0]} H{answer[1]}"
@@ -217,10 +218,15 @@ def answer_text(question: Question, look: Look, answer: Any) -> str:
             return exact_or_in_words(answer)
         case "draw":
             return "the row below"
-        case "gesture":
-            return json.dumps(answer)
         case _:
             return str(answer)
+
+
+def is_drawn(question: Question, look: Look | None) -> bool:
+    """Whether an answer is a drawing, which has no words: a row, a map, a query in the plane."""
+    if isinstance(question, gestures.GestureQuestion) and look is not None:
+        return question.task(look).words is None
+    return question.kind == "draw"
 
 
 def own_number(question: Question, grade: Grade) -> dict[str, float]:

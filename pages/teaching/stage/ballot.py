@@ -109,7 +109,8 @@ def _revealed(own: Seat, now: Room, asked: Asked, question: Question, look: Look
     if given is not None and seen_by_class(now, asked.id, {own.member: given}):
         outcome.draw(question, look, read_answer(question, given, look), f"room:{asked.id}:result", of_class)
     else:
-        outcome.truth(question, look, of_class)
+        note = "You sent no answer." if given is None else ""  # the teacher hides one
+        outcome.truth(question, look, of_class, note=note)
 
 
 def _may_change(asked: Asked, question: Question, look: Look | None, given: str) -> None:
@@ -125,8 +126,8 @@ def _may_change(asked: Asked, question: Question, look: Look | None, given: str)
 
 
 def _said(question: Question, look: Look | None, given: str) -> str:
-    """What a student answered, in words; a drawn row, a test, and what the question does not accept have none."""
-    if question.kind in ("draw", "gesture", "test"):
+    """What a student answered, in words; a drawing, a test, and what the question does not accept have none."""
+    if question.kind == "test" or controls.is_drawn(question, look):
         return ""
     try:
         answer = read_answer(question, given, look)

@@ -31,7 +31,7 @@ def draw(question: Question, look: Look, given: Any, key: str, before_why: Calla
         before_why()
         return
     if truth.value is None:
-        st.info(f"You said: {plain(controls.answer_text(question, look, answer))}", icon=":material/check:")
+        st.info(f"You said: {plain(controls.answer_text(question, look, answer))}", icon=":material/chat_bubble:")
         if isinstance(question, open_kinds.ConclusionQuestion):
             compare(question, answer)
         before_why()
@@ -40,7 +40,7 @@ def draw(question: Question, look: Look, given: Any, key: str, before_why: Calla
         st.success(f"Right. {plain(controls.true_value(question, look, truth))}", icon=":material/check_circle:")
     else:
         yours = plain(controls.answer_text(question, look, answer).rstrip("."))
-        said = "" if question.kind in ("draw", "gesture") else f" You said: {yours}."
+        said = "" if controls.is_drawn(question, look) else f" You said: {yours}."
         true = plain(controls.true_value(question, look, truth))
         reason, _ = question.reason(answer, look)
         because = f" Perhaps you thought: “{plain(reason)}”" if reason else ""
@@ -63,19 +63,38 @@ def draw(question: Question, look: Look, given: Any, key: str, before_why: Calla
     _behind(question, look, truth, before_why)
 
 
-def truth(question: Question, look: Look | None, before_why: Callable[[], None] = _nothing) -> None:
-    """What the model computes, and why, for somebody who has not answered. before_why: see `draw`."""
+def truth(
+    question: Question,
+    look: Look | None,
+    before_why: Callable[[], None] = _nothing,
+    *,
+    note: str = "",
+    mean: Any = None,
+) -> None:
+    """What the model computes, and why, for somebody who has not answered: without a sign that says right or wrong.
+
+    before_why: see `draw`; note: a sentence before it; mean: of what the class has drawn by hand, None if nobody has.
+    """
     found = None if look is None else question.truth(look)
     if look is None or found is None or found.value is None:
+        if note:
+            st.info(note, icon=":material/info:")
         if isinstance(question, open_kinds.ConclusionQuestion) and question.model:
             st.markdown(f"**A model answer:** {plain(question.model)}")
         before_why()
         return
-    if question.kind != "draw":  # its row says all
-        st.success(plain(controls.true_value(question, look, found)), icon=":material/check_circle:")
+    true = "" if question.kind == "draw" else plain(controls.true_value(question, look, found))  # its row says all
+    if note or true:
+        st.info(f"{note} {true}".strip(), icon=":material/info:")
     if isinstance(question, gestures.GestureQuestion):
-        gesture(question.task(look).header, key=f"truth:{question.ask}", given=found.value, truth=found.value)
+        by_hand(question, look, f"truth:{question.ask}", mean)
     _behind(question, look, found, before_why)
+
+
+def by_hand(question: gestures.GestureQuestion, look: Look, key: str, mean: Any) -> None:
+    """What is right, drawn by hand; with the mean of what the class has drawn, None if nobody has."""
+    task = question.task(look)
+    gesture(task.header, key=key, given=mean, truth=task.truth, whose="the mean of the class")
 
 
 def _behind(question: Question, look: Look, found: Truth, before_why: Callable[[], None]) -> None:

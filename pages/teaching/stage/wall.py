@@ -8,6 +8,7 @@ import html
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -24,7 +25,7 @@ from pages.teaching.questions.open_kinds import ConclusionQuestion
 from pages.teaching.questions.question import Choosing, Truth
 from pages.teaching.rooms import Asked, Room, RoomError, session
 from pages.teaching.rooms.room import BARS, spaced
-from pages.teaching.stage import exhibit, invite, results, votes
+from pages.teaching.stage import exhibit, invite, outcome, results, votes
 from pages.teaching.stage.asked import read, sentences
 from pages.teaching.stage.bars import Line, drawn
 
@@ -90,15 +91,16 @@ def _question(asked_id: str) -> None:
         return
     st.html(face(asked, question, look, answers, here, _code(now), first=first, hides_bars=BARS in now.hidden))
     if isinstance(question, GestureQuestion) and look is not None:
-        _by_hand(asked, question, look)
+        _by_hand(asked, question, look, results.vote(asked.id, answers, question, look, first).mean)
 
 
-def _by_hand(asked: Asked, question: GestureQuestion, look: Look) -> None:
-    """What the class does by hand, between question and reason; after the result, what is right."""
-    task = question.task(look)
-    truth = task.truth if asked.revealed else None
+def _by_hand(asked: Asked, question: GestureQuestion, look: Look, mean: Any) -> None:
+    """What the class does by hand, between question and reason; after the result, what is right, and its mean."""
     with st.container(key="wall-gesture"):
-        gesture(task.header, key=f"wall:{asked.id}:{asked.revealed}", given=truth, truth=truth)
+        if asked.revealed:
+            outcome.by_hand(question, look, f"wall:{asked.id}:result", mean)
+        else:
+            gesture(question.task(look).header, key=f"wall:{asked.id}")
 
 
 def face(
@@ -217,7 +219,10 @@ def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote) 
         said = _listed([replace(line, right=line.label in right) for line in lines])
     said = "" if is_marked else said
     why = f"<p class='enc-wall-why'>{html.escape(question.why)}</p>" if question.why else ""
-    return f"{said}{_exhibit(bars, below)}{why}" if question.kind != "gesture" else f"{HANDS}{why}"
+    if question.kind != "gesture":
+        return f"{said}{_exhibit(bars, below)}{why}"
+    of_class = results.of_class(question, look, vote, revealed=True, most=MOST_ORDERS) if vote.mean is None else ""
+    return f"{said}{HANDS}{_exhibit('', of_class) if of_class else ''}{why}"
 
 
 def options(question: Question, look: Look | None, bars: Sequence[results.Bar] | None) -> list[Line]:
