@@ -41,7 +41,7 @@ def drawn(line: Line) -> str:
     """The bar of a line, below those that it is compared with."""
     shares = (*(share for _, share in line.before), line.share)
     marks = (*_MARKS[: len(line.before)], "")
-    return "".join(f"<i{mark} style='width:{100 * one:.0f}%'></i>" for one, mark in zip(shares, marks, strict=True))
+    return "".join(f"<i{mark} style='width:{100 * one:.3g}%'></i>" for one, mark in zip(shares, marks, strict=True))
 
 
 def _row(line: Line) -> str:
