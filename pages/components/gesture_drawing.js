@@ -223,7 +223,15 @@ const DOES = {
       draw();
       return [shown, button];
     });
-    return [make("div", { class: "enc-gesture-word" }, ...letters), () => [...cuts].sort((a, b) => a - b)];
+    const word = make("div", { class: "enc-gesture-word" }, ...letters);
+    word.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!by) return;
+      const buttons = [...word.querySelectorAll("button")];
+      buttons[buttons.indexOf(/** @type {HTMLButtonElement} */ (event.target)) + by]?.focus();
+      event.preventDefault();
+    });
+    return [word, () => [...cuts].sort((a, b) => a - b)];
   },
 };
 
@@ -258,6 +266,34 @@ function grid({ labels, given, truth, whose }, strengths) {
   const set = (i, j, value) => {
     values[i][j] = value;
     show(i, j);
+    zoom(i);
+  };
+  // One row in large cells with their names, for a thumb; the style shows it on a phone.
+  const large = make("div", { class: "enc-gesture-zoom" });
+  const zoom = (i) => {
+    if (isOver) return;
+    const turn = (by, sign, name) => {
+      const button = make("button", { type: "button", "aria-label": name }, sign);
+      button.disabled = !labels[i + by];
+      button.addEventListener("click", () => zoom(i + by));
+      return button;
+    };
+    const keys = labels.map((label, j) => {
+      const sign = values[i][j] && strengths.length === 2 ? " ×" : "";
+      const key = make("button", { type: "button", style: `--share: ${values[i][j]}` }, make("bdi", {}, label), sign);
+      key.setAttribute("aria-label", `${labels[i]} to ${label}: ${values[i][j]}`);
+      key.addEventListener("click", () => set(i, j, next(values[i][j])));
+      return key;
+    });
+    const title = make(
+      "p",
+      {},
+      turn(-1, "◀", "Row before"),
+      make("span", {}, `From “${labels[i]}” to`),
+      turn(1, "▶", "Next row"),
+    );
+    large.replaceChildren(title, make("div", {}, ...keys));
+    cells.forEach((cell, at) => cell.toggleAttribute("data-zoomed", Math.floor(at / size) === i));
   };
   const table = make("div", {
     class: `enc-gesture-grid${isOver ? " enc-gesture-over" : ""}`,
@@ -307,7 +343,8 @@ function grid({ labels, given, truth, whose }, strengths) {
   });
   const legend = make("p", { class: "enc-gesture-formula" }, isOver && given ? `Colour: ${whose}.` : "");
   const isEmpty = () => values.every((row) => row.every((one) => !one));
-  return [make("div", {}, table, legend), () => isEmpty() ? null : values];
+  zoom(0);
+  return [make("div", {}, table, large, legend), () => isEmpty() ? null : values];
 }
 
 /**
@@ -319,13 +356,13 @@ export function drawGesture(header, answer) {
   const [inner, read] = DOES[header.does]({ given: null, truth: null, whose: "your answer", ...header });
   const root = make("div", { class: "enc-root enc-gesture" }, inner);
   if (header.truth !== null && header.truth !== undefined) return root;
-  const note = make("span", { role: "status" });
+  const note = make("p", { role: "status", class: "enc-gesture-note" });
   const done = make("button", { type: "button", class: "enc-save" }, "Answer");
   done.addEventListener("click", () => {
     const given = read();
-    note.textContent = given === null ? "Do it first: nothing is marked yet." : "";
+    note.textContent = given === null ? "Nothing is marked yet. Mark at least one cell, then answer." : "";
     if (given !== null) answer(structuredClone(given));
   });
-  root.append(done, note);
+  root.append(note, done);
   return root;
 }

@@ -119,10 +119,10 @@ class School:
 
     def student(self, code: str, nickname: str = "") -> Person:
         student = Person(self)
-        student.put("text_input", "classroom:code", code.lower())
+        student.write("text_input", "classroom:code", code.lower())
         student.click("classroom:join")
         if nickname:
-            student.put("text_input", "classroom:nickname", nickname)
+            student.write("text_input", "classroom:nickname", nickname)
             student.click("classroom:join")
         return student
 
