@@ -56,6 +56,12 @@ class RoomStrip {
       if (target.closest?.('[class*="st-key-ballot"] :is(button, label)')) navigator.vibrate?.(12);
     };
     document.addEventListener("click", this.touch, true); // before a press draws its button again
+    // The browser's Back opens what the class saw before: nobody wants to leave the class by it.
+    this.back = () => {
+      const follows = this.room?.member && !this.room.buttons.some(({ name }) => name === "return");
+      if (follows) this.send({ event: "press", name: "return" });
+    };
+    globalThis.addEventListener("popstate", this.back);
   }
 
   /** @param {Component} component */
@@ -194,6 +200,7 @@ class RoomStrip {
   destroy() {
     clearInterval(this.ticking);
     document.removeEventListener("click", this.touch, true);
+    globalThis.removeEventListener("popstate", this.back);
     roomNews().leave(this.hear);
     document.documentElement.classList.remove("enc-in-room", "enc-joins", "enc-spotlight", "enc-on-wall");
     this.root.remove();

@@ -17,9 +17,10 @@ from pages.components.button import button
 from pages.components.lazy import expander
 from pages.components.rooms import room_door, room_refresh
 from pages.core.words.markdown import plain, say_error
+from pages.core.words.symbols import in_markdown
 from pages.state import links, state
 from pages.teaching.desk import asking, concepts, hidden, moderation, question_box
-from pages.teaching.lessons import library, path, progress
+from pages.teaching.lessons import languages, library, path, progress
 from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.params import LessonParams, RoomParams
 from pages.teaching.questions import Look, Question, controls, read_question
@@ -73,14 +74,20 @@ def _invitation(now: Room) -> None:
 
 def _lesson(now: Room) -> tuple[Lesson, int] | None:
     """Choose a path or a lesson, and turn its steps; returns the open lesson and the number of its step."""
-    lessons = {one.name: one for one in library.lessons(state.get(LessonParams.language))[0]}
+    language = state.get(LessonParams.language)
+    lessons = {one.name: one for one in library.lessons(language)[0]}
     name, number = now.view.get(LessonParams.lesson.name, ""), int(now.view.get(LessonParams.number.name, "1"))
     opened = lessons.get(name)
     along = path.paths().get(now.view.get(LessonParams.path.name, "")) if opened else None
     shown = along.name if along else name
     titles = {one.name: f"Path: {one.title}" for one in path.paths().values()}
-    titles |= {one.name: f"{one.title} · {one.minutes} min" for one in lessons.values()}
+    only_english = set(lessons) - library.translated(language) if language else set()
+    titles |= {
+        one.name: f"{one.title} · {one.minutes} min" + (" · in English" if one.name in only_english else "")
+        for one in lessons.values()
+    }
     with st.container(border=True):
+        languages.choose(help="Counts from the next step on. Buttons and other words of the app are in English.")
         chosen = st.selectbox(
             "Lesson",
             list(titles),
@@ -177,7 +184,7 @@ def _question(now: Room) -> None:
                     asking.form(now)
         else:
             # First what the teacher does: the answers below grow, and must not move it.
-            st.markdown(f"**{plain(str(now.question.definition.get('ask', '')))}**")
+            st.markdown(f"**{in_markdown(str(now.question.definition.get('ask', '')))}**")
             question_box.teachers_buttons(now.question)
             _answers(now.question)
         part = expander("Concept test, before and after", "desk-test", icon=":material/assignment:")
@@ -205,7 +212,9 @@ def _answers(asked: Asked) -> None:
         question, look = read(asked)
         if asked.revealed:
             outcome.truth(question, look, mean=results.of_room(now, asked, question, look).mean)
-        results.draw(now, asked, question, look)
+        else:
+            _ahead(question, look)
+        results.draw(now, asked, question, look, teaches=True)
         _late(now, asked, question, look)
         _advice(now, asked, question, look)
         moderation.answers(now, asked, question, look)
@@ -213,6 +222,15 @@ def _answers(asked: Asked) -> None:
         _who(now, asked)
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
+
+
+def _ahead(question: Question, look: Look | None) -> None:
+    """What is right, and the hint, before the class sees either."""
+    truth = None if look is None else question.truth(look)
+    if look is not None and truth is not None and truth.value is not None and question.kind not in ("draw", "test"):
+        st.markdown(f"**Only you see this.** {in_markdown(controls.true_value(question, look, truth))}")
+    if question.hint:
+        st.caption(f"A hint to say: {in_markdown(question.hint)}")
 
 
 def _late(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
@@ -244,7 +262,8 @@ def _whom(now: Room, asked: Asked, question: Question, look: Look | None) -> Non
         gave = [one for one, value in vote.given.items() if controls.answer_text(question, look, value) == bar.label]
         names = [members[one].nickname for one in gave if one in members and members[one].nickname][:MOST_ASKED]
         who = ", ".join(map(plain, names)) if names else f"who said it ({bar.count})"
-        st.caption(f"Ask why **{plain(bar.label)}**{' (right)' if bar.right else ''}: {who}")
+        called = f"{bar.letter} {bar.label}".strip()
+        st.caption(f"Ask why **{plain(called)}**{' (right)' if bar.right else ''}: {who}")
 
 
 def _who(now: Room, asked: Asked) -> None:

@@ -10,13 +10,14 @@ import streamlit as st
 from encoder.errors import EncoderError
 from pages.components.button import button
 from pages.core.words.markdown import plain, say_error
+from pages.core.words.symbols import in_markdown
 from pages.teaching.questions import Look, Question, controls, read_answer
 from pages.teaching.questions.question import Choosing
 from pages.teaching.rooms import Asked, Room, session
 from pages.teaching.rooms.room import seen_by_class
 from pages.teaching.rooms.session import Seat
 from pages.teaching.stage import outcome, results, votes
-from pages.teaching.stage.asked import read, sentences
+from pages.teaching.stage.asked import prose_of, read, sentences
 
 #: The question whose picture this student has opened.
 _PICTURE = "_room_picture"
@@ -24,6 +25,12 @@ _PICTURE = "_room_picture"
 WITHOUT_NUMBERS = ("classroom", "glossary", "lessons")
 #: Characters of question and options above which the type is smaller, and the rows are lower.
 LONG = 300
+
+
+def fills(now: Room | None) -> bool:
+    """Whether a question fills a follower's screen, so that nothing of a page is on it."""
+    asked = now.question if now else None
+    return asked is not None and not (st.session_state.get(_PICTURE) == asked.id and _may_look(asked))
 
 
 def draw(own: Seat, now: Room, page: str) -> bool:
@@ -38,7 +45,7 @@ def draw(own: Seat, now: Room, page: str) -> bool:
             if is_closed:
                 st.caption("This page opens again after the result.")
         return not is_closed
-    if st.session_state.get(_PICTURE) == asked.id and _may_look(asked):
+    if not fills(now):
         button("Back to the question", "arrow_back", f"room:{asked.id}:back", partial(_look, ""))
         return True
     with st.container(key=f"ballot-{'long' if _is_long(asked) else 'short'}"):
@@ -93,7 +100,11 @@ def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | No
         if (first := session.given().get(asked.before)) is not None:
             st.markdown(_said(question, look, first))
     _about(asked, question, look)
-    controls.ask(question, look, f"room:{asked.id}", partial(session.answer, asked.id), drawn="Answer")
+    if prose := prose_of(asked):
+        with st.expander("Read first", icon=":material/article:"):
+            st.markdown(prose)
+    give = partial(session.answer, asked.id)
+    controls.ask(question, look, f"room:{asked.id}", give, drawn="Answer", hints=False)  # the teacher gives hints
 
 
 def _about(asked: Asked, question: Question, look: Look | None) -> None:
@@ -103,7 +114,7 @@ def _about(asked: Asked, question: Question, look: Look | None) -> None:
 
 def _revealed(own: Seat, now: Room, asked: Asked, question: Question, look: Look | None, given: str | None) -> None:
     """What is right, the part of the picture that the question is about, the class's answers, then the reason."""
-    st.markdown(f"**{plain(question.ask)}**")
+    st.markdown(f"**{in_markdown(question.ask)}**")
     _about(asked, question, look)
     of_class = partial(results.draw, now, asked, question, look)
     if given is not None and seen_by_class(now, asked.id, {own.member: given}):
@@ -114,7 +125,7 @@ def _revealed(own: Seat, now: Room, asked: Asked, question: Question, look: Look
 
 
 def _may_change(asked: Asked, question: Question, look: Look | None, given: str) -> None:
-    st.markdown(f"**{plain(question.ask)}**")
+    st.markdown(f"**{in_markdown(question.ask)}**")
     _about(asked, question, look)
     if asked.id in session.waiting():
         st.markdown("Your answer waits on this page. It is sent as soon as the room store answers.")

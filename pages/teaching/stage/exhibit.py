@@ -20,6 +20,8 @@ from pages.teaching.stage.bars import Line, table
 
 #: Tokens of a row that are shown, the strongest ones; and bars of numbers.
 MOST = 16
+#: The smallest weight that a row has in figures.
+SMALL = 0.001
 #: Quantities that are read in a row of an attention map.
 OF_A_ROW = ("weight", "row_entropy", "on_special_tokens", "on_later_tokens")
 
@@ -56,9 +58,14 @@ def row(question: Question, look: Look, truth: Truth) -> list[Line]:
     largest = max(float(weights.max()), 1e-9)
     strongest = sorted(range(len(weights)), key=lambda place: (place not in marked, -weights[place]))[:MOST]
     return [
-        Line(names[place], in_words(float(weights[place])), float(weights[place]) / largest, place in marked)
+        Line(names[place], weight(float(weights[place])), float(weights[place]) / largest, place in marked)
         for place in sorted(strongest)
     ]
+
+
+def weight(value: float) -> str:
+    """A weight among others of its row: the last digits of a tiny one say nothing next to a large one."""
+    return "<0.001" if 0 < value < SMALL else in_words(value)
 
 
 def _row(question: Question, look: Look, truth: Truth) -> tuple[Sequence[str], np.ndarray, Sequence[int]] | None:

@@ -10,6 +10,7 @@ from encoder.figures.numbers import exact_or_in_words, three_digits
 from pages.components.gesture import gesture
 from pages.components.row_sketch import row_sketch
 from pages.core.words import plain, say_error
+from pages.core.words.symbols import in_markdown
 from pages.teaching.questions import Look, Question, Truth, controls, gestures, open_kinds
 from pages.teaching.stage import exhibit
 
@@ -37,11 +38,11 @@ def draw(question: Question, look: Look, given: Any, key: str, before_why: Calla
         before_why()
         return
     if grade.right:
-        st.success(f"Right. {plain(controls.true_value(question, look, truth))}", icon=":material/check_circle:")
+        st.success(f"Right. {in_markdown(controls.true_value(question, look, truth))}", icon=":material/check_circle:")
     else:
         yours = plain(controls.answer_text(question, look, answer).rstrip("."))
         said = "" if controls.is_drawn(question, look) else f" You said: {yours}."
-        true = plain(controls.true_value(question, look, truth))
+        true = in_markdown(controls.true_value(question, look, truth))
         reason, _ = question.reason(answer, look)
         because = f" Perhaps you thought: “{plain(reason)}”" if reason else ""
         st.warning(f"Not quite.{said}{because} {true}", icon=":material/cancel:")
@@ -80,10 +81,11 @@ def truth(
         if note:
             st.info(note, icon=":material/info:")
         if isinstance(question, open_kinds.ConclusionQuestion) and question.model:
-            st.markdown(f"**A model answer:** {plain(question.model)}")
+            st.markdown(f"**A model answer:** {in_markdown(question.model)}")
         before_why()
         return
-    true = "" if question.kind == "draw" else plain(controls.true_value(question, look, found))  # its row says all
+    has_row = question.kind == "draw"  # which says all
+    true = "" if has_row else in_markdown(controls.true_value(question, look, found))
     if note or true:
         st.info(f"{note} {true}".strip(), icon=":material/info:")
     if isinstance(question, gestures.GestureQuestion):
@@ -109,7 +111,7 @@ def _behind(question: Question, look: Look, found: Truth, before_why: Callable[[
 
 def _why(question: Question, found: Truth) -> None:
     if question.why:
-        st.write(plain(question.why))
+        st.write(in_markdown(question.why))
     if found.formula:
         st.latex(found.formula)
 
@@ -118,7 +120,7 @@ def compare(question: open_kinds.ConclusionQuestion, answer: str) -> None:
     """A model answer after the reader's own, and how similar their meanings are."""
     if not question.model:
         return
-    st.markdown(f"**A model answer:** {plain(question.model)}")
+    st.markdown(f"**A model answer:** {in_markdown(question.model)}")
     st.caption(
         f"Similarity of meaning: {question.similarity(answer):.2f} (cosine of the two vectors of all-MiniLM-L6-v2; "
         "1: equal). It is only a hint: a wrong sentence about the same words is similar, too. Compare the claims."

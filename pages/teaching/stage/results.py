@@ -41,6 +41,8 @@ class Bar:
     reason: str = ""
     #: How many said so in the first vote; None without one.
     first: int | None = None
+    #: By which a teacher calls the option, or "".
+    letter: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,9 @@ def bars(
 
 def _bar(question: Question, look: Look | None, answer: Any, label: str) -> Bar:
     right = question.is_right(answer, look)
-    return Bar(label, 1, right, question.reason(answer, look)[0] if right is False and look is not None else "")
+    reason = question.reason(answer, look)[0] if right is False and look is not None else ""
+    named = controls.letters(question, look)
+    return Bar(label, 1, right, reason, letter=named[answer] if named else "")
 
 
 def _of_texts(question: Question, look: Look | None, answers: Sequence[Any]) -> tuple[list[Bar], list[int]]:
@@ -129,17 +133,21 @@ def fewer(found: Sequence[Bar], most: int) -> list[Bar]:
     return [*kept, Bar(f"{len(rest)} other answers", sum(bar.count for bar in rest), None, first=first)]
 
 
-def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
-    """The class's answers: a histogram, after a discussion of both votes; of rows of attention, their mean."""
+def draw(now: Room, asked: Asked, question: Question, look: Look | None, *, teaches: bool = False) -> None:
+    """The class's answers: a histogram, after a discussion of both votes; of rows of attention, their mean.
+
+    teaches: mark what is right before the result, too.
+    """
+    revealed = asked.revealed or teaches
     try:
         given = of_room(now, asked, question, look)
     except RoomError as error:
         say_error(error, st.warning, icon=None)
         return
     st.caption(f"{counted(len(given.given))} of the class")
-    if shown := of_class(question, look, given, revealed=asked.revealed):
+    if shown := of_class(question, look, given, revealed=revealed):
         st.html(shown)
-    for sentence in (*of_both(given, show_right=asked.revealed), moved(given)):
+    for sentence in (*of_both(given, show_right=revealed), moved(given)):
         if sentence:
             st.caption(sentence)
 
@@ -169,7 +177,7 @@ def _mean(look: Look, mean: Sequence[float], first: Sequence[float] | None, mode
     places = sorted(sorted(range(len(mean)), key=lambda place: -strength[place])[: exhibit.MOST])
     lines = []
     for place in places:
-        *before, own = [(in_words(row[place]), row[place] / largest) for row in rows.values()]
+        *before, own = [(exhibit.weight(row[place]), row[place] / largest) for row in rows.values()]
         lines.append(Line(look.names[place], *own, before=tuple(before)))
     caption = "The class's mean row" + (" below the model's row" if model is not None else "")
     return bars_table(lines, caption, tuple(rows) if len(rows) > 1 else ())
@@ -228,6 +236,7 @@ def lines(found: Sequence[Bar], *, show_right: bool) -> list[Line]:
             show_right and bool(bar.right),
             bar.reason if show_right else "",
             () if bar.first is None else ((str(bar.first), bar.first / largest),),
+            bar.letter,
         )
         for bar in found
     ]
