@@ -127,9 +127,10 @@ def face(
     vote = results.vote(asked.id, answers, question, look, first)
     value = ""
     if asked.revealed and isinstance(question, ConclusionQuestion) and question.model:
-        inner = f"<p class='enc-wall-true'>{in_html(question.model)}</p><div class='enc-wall-exhibit'></div>"
+        shown = "" if look is None else exhibit.picture(question, look, asked.view, question.truth(look))
+        inner = f"<p class='enc-wall-true'>{in_html(question.model)}</p>{_exhibit(shown)}"
     elif asked.revealed and look is not None and (truth := question.truth(look)).value is not None:
-        inner = _revealed(question, look, truth, vote)
+        inner = _revealed(question, look, truth, vote, asked.view)
         if isinstance(question, NumberQuestion) and exhibit.row(question, look, truth):
             value = f" <em>{exhibit.answer(question, look, truth)}</em>"  # a row fills the wall
     elif asked.revealed and not isinstance(question, Choosing):
@@ -211,7 +212,7 @@ def _listed(lines: Sequence[Line], names: str = "") -> str:
     return f"<ol class='enc-wall-options{names}'>{items}</ol>"
 
 
-def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote) -> str:
+def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote, view: Mapping[str, str]) -> str:
     """The right number or option in the middle, with the row or the numbers that it rests on, and why.
 
     Options stay with the answers of the class: what many chose is what the class talks about.
@@ -234,6 +235,8 @@ def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote) 
         said = _listed([replace(line, right=line.label in right) for line in lines])
     said = "" if is_marked else said
     why = f"<p class='enc-wall-why'>{in_html(question.why)}</p>" if question.why else ""
+    if shown := exhibit.picture(question, look, view, truth):
+        bars = f"<div>{bars}</div>{shown}" if bars else shown
     if question.kind != "gesture":
         return f"{said}{_exhibit(bars, below)}{why}"
     of_class = results.of_class(question, look, vote, revealed=True, most=MOST_ORDERS) if vote.mean is None else ""
