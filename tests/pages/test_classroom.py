@@ -255,7 +255,7 @@ def test_the_controls_of_two_desks_agree_and_an_older_one_undoes_nothing(school:
 
 def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     teacher, code = school.teacher(named=True)
-    ada, eve = (school.student(code, name) for name in ("Ada", "=EVE()"))
+    ada, eve, bob = (school.student(code, name) for name in ("Ada", "=EVE()", "Bob"))
     teacher.put("selectbox", "desk:lesson:", "90").click("desk:begin")
     assert "Minute 0 to 3 of 90" in words(teacher.app)
     for place in (0, 1, 2):
@@ -272,12 +272,16 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
         assert not student.app.success
     assert sorted(school.store.answers(code, question.id).values()) == ["2", "8"]
     ada = Person(school, "heads", room=code, seat={"code": code, "member": ada.line["member"]})
-    teacher.run().click("room:reveal")
-    assert "data-right" in teacher.html()
+    assert "data-right" not in ada.html()
+    assert "data-right" in teacher.run().html(), "the desk has what is right before the class"
+    assert "The answer is: animal" in words(teacher.app)
+    teacher.click("room:reveal")
     ada.news()
     eve.news()
     assert "animal" in ada.app.success[0].value
     assert "street" in eve.app.warning[0].value
+    assert "You sent no answer. The answer is: animal" in bob.news().app.info[0].value
+    assert not bob.app.success, "no sign of right for who has not answered"
     assert not ada.app.get("title"), "the answer and the row that was asked about"
     assert "<tr data-right><th scope='row'>animal" in ada.html()
     assert ada.click(f"room:{question.id}:look").app.header, "the page with its picture"
