@@ -362,6 +362,7 @@ export function drawGesture(header, answer) {
     const given = read();
     note.textContent = given === null ? "Nothing is marked yet. Mark at least one cell, then answer." : "";
     if (given !== null) answer(structuredClone(given));
+    else done.scrollIntoView({ block: "nearest" }); // the note has moved it
   });
   root.append(note, done);
   return root;

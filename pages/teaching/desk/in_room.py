@@ -43,7 +43,7 @@ class InRoom:
                 st.info(f"Joining room {room} … {session.said()}", icon=":material/group:")
             yield False
             return
-        follow.note_own_way(self.folder, stays=ballot.fills(session.room()))
+        follow.note_own_way(self.folder)
         with self._question:
             is_open = self._face()
         own = session.seat()

@@ -151,10 +151,9 @@ def _is_event() -> bool:
     return RoomParams.code.name in st.query_params
 
 
-def note_own_way(page: str, *, stays: bool = False) -> None:
+def note_own_way(page: str) -> None:
     """A follower leaves the class by a change of her own. Call when the values of this run are read.
 
-    stays: a question fills her screen, so the change is the browser's Back: the class's view is applied again.
     Before that, the contents of the browser's widgets may be older than the view that this session applied.
     """
     own, now = session.seat(), session.room()
@@ -163,7 +162,7 @@ def note_own_way(page: str, *, stays: bool = False) -> None:
         return
     if is_news or _APPLIES in st.session_state or shown(page) == st.session_state.get(_SHOWN):
         return
-    if now.frozen or stays:
+    if now.frozen:
         st.session_state.pop(_SEEN, None)
         st.rerun()
     session.follow(False, page)

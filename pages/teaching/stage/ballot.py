@@ -27,12 +27,6 @@ WITHOUT_NUMBERS = ("classroom", "glossary", "lessons")
 LONG = 300
 
 
-def fills(now: Room | None) -> bool:
-    """Whether a question fills a follower's screen, so that nothing of a page is on it."""
-    asked = now.question if now else None
-    return asked is not None and not (st.session_state.get(_PICTURE) == asked.id and _may_look(asked))
-
-
 def draw(own: Seat, now: Room, page: str) -> bool:
     """Draw the room's question; returns whether the page is drawn below it. page: the open one."""
     asked = now.question
@@ -45,7 +39,7 @@ def draw(own: Seat, now: Room, page: str) -> bool:
             if is_closed:
                 st.caption("This page opens again after the result.")
         return not is_closed
-    if not fills(now):
+    if st.session_state.get(_PICTURE) == asked.id and _may_look(asked):
         button("Back to the question", "arrow_back", f"room:{asked.id}:back", partial(_look, ""))
         return True
     with st.container(key=f"ballot-{'long' if _is_long(asked) else 'short'}"):

@@ -31,7 +31,7 @@ OF_A_ROW = ("weight", "row_entropy", "on_special_tokens", "on_later_tokens")
 def html(question: Question, look: Look, truth: Truth) -> str:
     """The bars of a question's truth, or the tokens that it is about; "" where its sentence says all."""
     if lists := tokens(question, look):
-        return "".join(map(_counted_tokens, lists))
+        return f"<div>{''.join(map(_counted_tokens, lists))}</div>"
     steps = _steps(question, look, truth)
     lines = row(question, look, truth) or numbers(steps or truth.numbers, right_labels(question, look, truth))
     return table(lines, "How the number comes about" if steps else _caption(question, look)) if len(lines) > 1 else ""
@@ -72,8 +72,9 @@ def _map(look: Look) -> str:
         )
         named = f"<th scope='row'>{escape(names[query])}</th>" if count <= MOST_NAMES else ""
         rows.append(f"<tr>{named}{cells}</tr>")
-    said = f"L{look.layer} H{look.head}: rows are queries, columns are keys, from {names[0]} to {names[-1]}"
-    return f"<table class='enc-map-of-head'><caption>{escape(said)}</caption><tbody>{''.join(rows)}</tbody></table>"
+    said = f"L{look.layer} H{look.head}: rows attend to columns"
+    inner = f"<caption>{said}</caption><tbody>{''.join(rows)}</tbody>"
+    return f"<table class='enc-map-of-head' style='--rows:{count}'>{inner}</table>"
 
 
 def _steps(question: Question, look: Look, truth: Truth) -> dict[str, float]:
@@ -81,7 +82,7 @@ def _steps(question: Question, look: Look, truth: Truth) -> dict[str, float]:
     if not isinstance(question, NumberQuestion):
         return {}
     if question.trial is not None:
-        return {**question.tried(look, 0), controls.right_answer(question, look, truth): truth.value}
+        return {**question.tried(look, 0), "the answer": truth.value}
     if question.asked.quantity.name == "weighted_sum":
         pairs = zip(question.asked.arguments["weights"], question.asked.arguments["values"], strict=True)
         return {f"{weight:g} × {value:g}".replace("-", "−"): weight * value for weight, value in pairs} | {
