@@ -137,11 +137,11 @@ def _turn(now: Room, lesson: Lesson, number: int, along: path.Path | None, lesso
         st.markdown(
             "**The lesson is over.** Save “Answers as CSV” below. Then choose another lesson, or close the room."
         )
-    st.markdown(f"**{plain(lesson.step(number).title)}** · step {number} of {lesson.last}")
+    st.markdown(f"**{in_markdown(lesson.step(number).title)}** · step {number} of {lesson.last}")
     if at is not None and along:
         mark = marks[at]
         following = other(1)
-        then = f" Next: {plain(following[0].step(following[1]).title)}." if following else ""
+        then = f" Next: {in_markdown(following[0].step(following[1]).title)}." if following else ""
         st.caption(f"Minute {mark.at} to {mark.at + mark.minutes} of {along.name}. {plain(mark.do)}{then}")
 
 
@@ -151,7 +151,7 @@ def _script(lesson: Lesson, number: int) -> None:
         st.markdown(lesson.step(number).prose)
         if number < lesson.last and not state.get(LessonParams.path):
             following = lesson.step(number + 1)
-            st.caption(f"Next: {plain(following.title)}" + (" (with a question)" if following.question else ""))
+            st.caption(f"Next: {in_markdown(following.title)}" + (" (with a question)" if following.question else ""))
 
 
 def show_step(lesson: Lesson, number: int, along: str | None = None) -> None:

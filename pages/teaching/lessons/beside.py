@@ -77,7 +77,7 @@ def _text(opened: Open) -> None:
     place = f"step {opened.number} of {lesson.last}" if opened.number else "where we are"
     st.caption(f"{plain(lesson.title)} · {place}")
     st.progress(opened.number / max(lesson.last, 1))
-    st.subheader(plain(step.title), anchor=False)
+    st.subheader(in_markdown(step.title), anchor=False)
     st.markdown(glossary.linked(step.prose, MOST_LINKS))
 
 

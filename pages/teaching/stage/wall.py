@@ -71,7 +71,7 @@ def draw(now: Room) -> bool:
     page = now.view.get("page", "")
     is_step = opened is not None and opened.step.view.get("page", page) == page
     title = opened.step.title if opened and is_step else links.title(page)  # the teacher may open another page
-    st.html(f"<header class='enc-wall-step'>{html.escape(title)}{_code(now)}</header>")
+    st.html(f"<header class='enc-wall-step'>{in_html(title)}{_code(now)}</header>")
     return True
 
 
