@@ -280,7 +280,9 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     eve.news()
     assert "animal" in ada.app.success[0].value
     assert "street" in eve.app.warning[0].value
-    assert "You sent no answer. The answer is: animal" in bob.news().app.info[0].value
+    said = bob.news().app.info[0].value
+    assert "You sent no answer." in said
+    assert "animal" in said
     assert not bob.app.success, "no sign of right for who has not answered"
     assert not ada.app.get("title"), "the answer and the row that was asked about"
     assert "<tr data-right><th scope='row'>animal" in ada.html()
