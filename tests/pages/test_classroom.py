@@ -1241,3 +1241,14 @@ def test_nobody_is_told_of_what_is_not_there(school: School, monkeypatch: pytest
     assert "Look around" not in words(student.app)
     monkeypatch.setattr("pages.base.access.visitors.network_address", lambda: "192.0.2.7")
     assert not sentences(Person(school).app)
+
+
+def test_a_desk_chooses_the_language_and_says_what_is_translated(school: School) -> None:
+    teacher, code = school.teacher()
+    teacher.put("button_group", "view:lesson_language", "es")
+    (listed,) = [one.options for one in teacher.app.selectbox if one.key == "desk:lesson:"]
+    english = [title for title in listed if title.endswith("in English")]
+    assert len(english) == len(library.lessons()[0]) - len(library.translated("es"))
+    assert "Tokens e identificadores · 15 min" in listed
+    teacher.put("selectbox", "desk:lesson:", "01-tokens").click("desk:begin")
+    assert school.room(code).view["lesson_language"] == "es"

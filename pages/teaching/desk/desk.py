@@ -74,6 +74,9 @@ def _invitation(now: Room) -> None:
 
 def _lesson(now: Room) -> tuple[Lesson, int] | None:
     """Choose a path or a lesson, and turn its steps; returns the open lesson and the number of its step."""
+    box = st.container(border=True)
+    with box:
+        languages.choose(help="Counts from the next step on. Buttons and other words of the app are in English.")
     language = state.get(LessonParams.language)
     lessons = {one.name: one for one in library.lessons(language)[0]}
     name, number = now.view.get(LessonParams.lesson.name, ""), int(now.view.get(LessonParams.number.name, "1"))
@@ -86,8 +89,7 @@ def _lesson(now: Room) -> tuple[Lesson, int] | None:
         one.name: f"{one.title} · {one.minutes} min" + (" · in English" if one.name in only_english else "")
         for one in lessons.values()
     }
-    with st.container(border=True):
-        languages.choose(help="Counts from the next step on. Buttons and other words of the app are in English.")
+    with box:
         chosen = st.selectbox(
             "Lesson",
             list(titles),
