@@ -65,6 +65,11 @@ def test_a_class_follows_answers_and_sees_the_result(visit: Callable[..., Page])
     assert line["y"] + line["height"] == pytest.approx(844, abs=1)
 
     settle(by_code)
+    by_code.go_back()  # to what the class saw before: she stays in the class
+    sees(by_code, "room", code)
+    sees(by_code, "text", TEXT)
+    expect(by_code.locator(".enc-room-words")).to_contain_text("following")
+    settle(by_code)
     type_sentence(by_code, "My own way.")
     expect(by_code.get_by_role("button", name="Return to class")).to_be_visible()
     expect(teacher.locator(".enc-room-counts")).to_contain_text("2 here · 1 follow")
