@@ -14,7 +14,9 @@ export function legendOf(view) {
       "Point at a token’s name to find its curve.";
     return [legendItem([], said)];
   }
-  const band = `length of a token’s vector (residual stream), at most ${threeDigits(view.widest)}: a full band`;
+  const band = `width of a band: length of the token’s vector in the residual stream, here up to ${
+    threeDigits(view.widest)
+  }`;
   const isConformer = sublayersOf(header).includes("convolution");
   const adding = isConformer ? "attention, convolution and feed-forward (half of it)" : "attention and feed-forward";
   const found = [

@@ -1,12 +1,12 @@
 """Classroom: open a room or join one; with the key, the teacher's desk."""
 
 from functools import partial
-from typing import Literal
 
 import streamlit as st
 
 from pages.base.access import limits
-from pages.components.button import button
+from pages.components.button import button, submit
+from pages.components.lazy import expander
 from pages.components.rooms import room_door
 from pages.core.frame.frame import heading, show
 from pages.core.widgets import learn_parts
@@ -65,19 +65,16 @@ def _door() -> None:
         say_error(error, st.info, icon=":material/block:")
         return
     st.markdown("Open a room, let the class join by its code, and follow a path of **45 or 90 minutes** below.")
-    invited = bool(state.get(RoomParams.code))  # by a link or a QR code
-    joins = invited or bool(st.session_state.get(_CODE))  # or with a code that is typed
-    with st.container(key="classroom-invited" if invited else "classroom-door"):
-        first, second = st.columns(2, gap="large")
-    with second if invited else first, st.container(border=True, height="stretch"):
-        _open("secondary" if joins else "primary")
-    with first if invited else second, st.container(border=True, height="stretch"):
-        _join("primary" if joins else "secondary")
+    first, second = st.columns(2, gap="large")
+    with first, st.container(border=True, height="stretch"):  # thirty join a room that one opens
+        _join()
+    with second, st.container(border=True, height="stretch"):
+        _open()
     _paths()
     next_page("lessons", "Which lesson fits your class?")
 
 
-def _open(kind: Literal["primary", "secondary"]) -> None:
+def _open() -> None:
     st.header("Open a room", anchor=False)
     st.markdown("The projector shows code and questions, students answer on their phones, your desk shows the answers.")
     named = st.checkbox("Ask for nicknames", key="classroom:named", help="Off: students join without a name.")
@@ -87,20 +84,17 @@ def _open(kind: Literal["primary", "secondary"]) -> None:
             "`encoderscope --host 0.0.0.0 --no-browser`, and allow its port in the firewall.",
             icon=":material/wifi_off:",
         )
-    button(
-        "Open a room",
-        "meeting_room",
-        "classroom:open",
-        partial(session.attempt, session.open_room, named=named),
-        type=kind,
-    )
+    button("Open a room", "meeting_room", "classroom:open", partial(session.attempt, session.open_room, named=named))
     room_door(key="classroom:door", left=session.has_left(), on_teach=partial(session.attempt, session.take_key))
 
 
 def _paths() -> None:
-    """The paths: when each step begins, and what the teacher does."""
+    """The paths, for who teaches: when each step begins, and what the teacher does."""
+    part = expander("For teachers: what to do, minute by minute", "classroom-paths", icon=":material/schedule:")
+    if part is None:
+        return
     lessons = {lesson.name: lesson for lesson in library.lessons()[0]}
-    with st.container(key="classroom-path"):
+    with part, st.container(key="classroom-path"):
         for one in path.paths().values():
             rows = [
                 (f"{mark.at}", plain(f"{lesson.label} · {lesson.step(mark.step).title}"), plain(mark.do))
@@ -115,15 +109,16 @@ def _paths() -> None:
             st.markdown(table(("minute", "step", "what you do"), rows, words=3))
 
 
-def _join(kind: Literal["primary", "secondary"]) -> None:
+def _join() -> None:
     st.header("Join a room", anchor=False)
     st.markdown("The projector shows the code. Your screen then follows your teacher, and the questions come to it.")
     if _CODE not in st.session_state:
         st.session_state[_CODE] = state.get(RoomParams.code)
-    st.text_input("Code", key=_CODE, placeholder="ACD 347", max_chars=12)
-    if st.session_state.get(_NAMED) or state.get(RoomParams.code):
-        st.text_input("Nickname", key=_NICKNAME, max_chars=limits.NICKNAME.value)
-    button("Join", "login", "classroom:join", partial(session.attempt, _take_seat), type=kind)
+    with st.form("classroom:form", border=False):  # Enter joins, too
+        st.text_input("Code", key=_CODE, placeholder="ACD 347", max_chars=12)
+        if st.session_state.get(_NAMED) or state.get(RoomParams.code):
+            st.text_input("Nickname", key=_NICKNAME, max_chars=limits.NICKNAME.value)
+        submit("Join", "login", "classroom:join", partial(session.attempt, _take_seat), type="primary")
 
 
 def _take_seat() -> None:

@@ -16,6 +16,7 @@ def gesture(
     key: str,
     given: Any = None,
     truth: Any = None,
+    whose: str = "your answer",
     on_answer: Callable[[Any], None] | None = None,
 ) -> None:
     """Draws what is to be done.
@@ -25,11 +26,12 @@ def gesture(
         key: the widget's key.
         given: an answer that was given before, or None.
         truth: the right answer, which ends the drawing, or None.
+        whose: what the legend calls `given`.
         on_answer: called with an answer before the page runs. It may be anything: the question reads it.
     """
     _render(
         key=key,
-        data=wire.pack({**header, "given": given, "truth": truth}, {}),
+        data=wire.pack({**header, "given": given, "truth": truth, "whose": whose}, {}),
         on_answer_change=lambda: events.tell(key, "answer", _answer, on_answer),
     )
 

@@ -26,7 +26,7 @@ const lineOf = (label, weight, isRight) => {
  * @type {Record<GestureHeader["does"], (header: GestureHeader) => [HTMLElement, () => any]>}
  */
 const DOES = {
-  aim({ labels, keys, target, goal, farthest, given, truth }) {
+  aim({ labels, keys, target, goal, farthest, given, truth, whose }) {
     const [startX, startY] = truth ?? given ?? [0.4, 0.4];
     /** @type {[number, number]} */
     const query = [startX, startY];
@@ -65,7 +65,7 @@ const DOES = {
       formula.textContent = `q · k / √2 = (${query.map((one) => one.toFixed(1)).join(", ")}) · (${
         keys[target].join(", ")
       }) / √2 = ${threeDigits(scores[target])} for “${labels[target]}”; softmax gives ${weights[target].toFixed(2)}.${
-        isOther ? " Dashed: your query." : ""
+        isOther ? ` Dashed: ${whose}.` : ""
       }`;
       bars.replaceChildren(
         ...weights.map((weight, k) => lineOf(labels[k], weight, k === target && weight >= goal)),
@@ -110,7 +110,7 @@ const DOES = {
   },
 
   sort({ labels, weights, given, truth }) {
-    const order = [...(given ?? labels)];
+    const order = [...(given ?? truth ?? labels)];
     const list = make("ol", { class: "enc-gesture-sort" });
     const isOver = truth !== null;
     const move = (from, to, focus) => {
@@ -162,9 +162,9 @@ const DOES = {
     return [list, () => order];
   },
 
-  softmax({ scores, given, truth }) {
+  softmax({ scores, given, truth, whose }) {
     const isOver = truth !== null;
-    const values = [...(given ?? scores.map(() => 1 / scores.length))];
+    const values = [...(given ?? truth ?? scores.map(() => 1 / scores.length))];
     const rows = scores.map((score, k) => {
       const input = make("input", {
         type: "range",
@@ -186,11 +186,11 @@ const DOES = {
     const shares = () => values.map((one) => sum(values) ? one / sum(values) : 0);
     const share = () => {
       shares().forEach((one, k) => {
-        rows[k].said.value = one.toFixed(2);
+        rows[k].said.value = isOver && !given ? "" : one.toFixed(2);
         rows[k].input.setAttribute("aria-valuetext", one.toFixed(2));
       });
       total.textContent = isOver
-        ? "The last column, in bold: softmax of the scores."
+        ? `In bold: softmax of the scores.${given ? ` Before it: ${whose}.` : ""}`
         : sum(values)
         ? "The weights are scaled to the sum 1."
         : "Move at least one slider.";
@@ -213,7 +213,7 @@ const DOES = {
       const button = make("button", { type: "button", class: "enc-gesture-cut", "aria-label": name });
       const draw = () => {
         button.setAttribute("aria-pressed", String(cuts.has(place)));
-        if (truth !== null) button.dataset.right = String(truth.includes(place));
+        if (truth !== null) button.dataset.right = String(truth.includes(place)); // a line of its own, next to a given cut
       };
       button.disabled = truth !== null;
       button.addEventListener("click", () => {
@@ -223,7 +223,15 @@ const DOES = {
       draw();
       return [shown, button];
     });
-    return [make("div", { class: "enc-gesture-word" }, ...letters), () => [...cuts].sort((a, b) => a - b)];
+    const word = make("div", { class: "enc-gesture-word" }, ...letters);
+    word.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!by) return;
+      const buttons = [...word.querySelectorAll("button")];
+      buttons[buttons.indexOf(/** @type {HTMLButtonElement} */ (event.target)) + by]?.focus();
+      event.preventDefault();
+    });
+    return [word, () => [...cuts].sort((a, b) => a - b)];
   },
 };
 
@@ -234,7 +242,7 @@ const DOES = {
  * @param {number[]} strengths of a cell, one after the other
  * @returns {[HTMLElement, () => any]}
  */
-function grid({ labels, given, truth }, strengths) {
+function grid({ labels, given, truth, whose }, strengths) {
   const size = labels.length;
   const values = labels.map((_, i) => labels.map((_, j) => given?.[i]?.[j] ?? 0));
   const isOver = truth !== null;
@@ -258,6 +266,34 @@ function grid({ labels, given, truth }, strengths) {
   const set = (i, j, value) => {
     values[i][j] = value;
     show(i, j);
+    zoom(i);
+  };
+  // One row in large cells with their names, for a thumb; the style shows it on a phone.
+  const large = make("div", { class: "enc-gesture-zoom" });
+  const zoom = (i) => {
+    if (isOver) return;
+    const turn = (by, sign, name) => {
+      const button = make("button", { type: "button", "aria-label": name }, sign);
+      button.disabled = !labels[i + by];
+      button.addEventListener("click", () => zoom(i + by));
+      return button;
+    };
+    const keys = labels.map((label, j) => {
+      const sign = values[i][j] && strengths.length === 2 ? " ×" : "";
+      const key = make("button", { type: "button", style: `--share: ${values[i][j]}` }, make("bdi", {}, label), sign);
+      key.setAttribute("aria-label", `${labels[i]} to ${label}: ${values[i][j]}`);
+      key.addEventListener("click", () => set(i, j, next(values[i][j])));
+      return key;
+    });
+    const title = make(
+      "p",
+      {},
+      turn(-1, "◀", "Row before"),
+      make("span", {}, `From “${labels[i]}” to`),
+      turn(1, "▶", "Next row"),
+    );
+    large.replaceChildren(title, make("div", {}, ...keys));
+    cells.forEach((cell, at) => cell.toggleAttribute("data-zoomed", Math.floor(at / size) === i));
   };
   const table = make("div", {
     class: `enc-gesture-grid${isOver ? " enc-gesture-over" : ""}`,
@@ -305,8 +341,10 @@ function grid({ labels, given, truth }, strengths) {
     else return;
     event.preventDefault();
   });
+  const legend = make("p", { class: "enc-gesture-formula" }, isOver && given ? `Colour: ${whose}.` : "");
   const isEmpty = () => values.every((row) => row.every((one) => !one));
-  return [table, () => isEmpty() ? null : values];
+  zoom(0);
+  return [make("div", {}, table, large, legend), () => isEmpty() ? null : values];
 }
 
 /**
@@ -315,16 +353,17 @@ function grid({ labels, given, truth }, strengths) {
  * @param {(answer: any) => void} answer called with the answer
  */
 export function drawGesture(header, answer) {
-  const [inner, read] = DOES[header.does]({ given: null, truth: null, ...header });
+  const [inner, read] = DOES[header.does]({ given: null, truth: null, whose: "your answer", ...header });
   const root = make("div", { class: "enc-root enc-gesture" }, inner);
   if (header.truth !== null && header.truth !== undefined) return root;
-  const note = make("span", { role: "status" });
+  const note = make("p", { role: "status", class: "enc-gesture-note" });
   const done = make("button", { type: "button", class: "enc-save" }, "Answer");
   done.addEventListener("click", () => {
     const given = read();
-    note.textContent = given === null ? "Do it first: nothing is marked yet." : "";
+    note.textContent = given === null ? "Nothing is marked yet. Mark at least one cell, then answer." : "";
     if (given !== null) answer(structuredClone(given));
+    else done.scrollIntoView({ block: "nearest" }); // the note has moved it
   });
-  root.append(done, note);
+  root.append(note, done);
   return root;
 }

@@ -262,9 +262,11 @@ class GestureHeader(TypedDict):
     scores: NotRequired[list[float]]
     #: Of tokens that are sorted.
     weights: NotRequired[dict[str, float]]
-    #: An answer that was given before, and the right one, which ends the gesture.
+    #: An answer that was given before, None for none, and the right one, which ends the gesture.
     given: NotRequired[Any]
     truth: NotRequired[Any]
+    #: Whose answer it is, for the legend: "your answer".
+    whose: NotRequired[str]
 
 
 class KeptTextHeader(TypedDict):

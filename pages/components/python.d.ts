@@ -398,6 +398,7 @@ interface GestureHeader {
   weights?: Record<string, number>;
   given?: any;
   truth?: any;
+  whose?: string;
 }
 
 /** Texts by their digests. */

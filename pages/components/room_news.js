@@ -12,6 +12,7 @@ class RoomNews {
     this.heard = null; // the newest message
     this.listeners = new Set();
     this.askedLast = -Infinity; // when a part of the page has last asked Python for a run
+    this.wentBack = -Infinity; // when a follower has pressed the browser's Back
     const wake = () => this.place && document.visibilityState === "visible" && this.connect();
     for (const event of ["online", "pageshow", "focus"]) globalThis.addEventListener(event, wake);
     document.addEventListener("visibilitychange", wake);

@@ -56,6 +56,10 @@ class RoomStrip {
       if (target.closest?.('[class*="st-key-ballot"] :is(button, label)')) navigator.vibrate?.(12);
     };
     document.addEventListener("click", this.touch, true); // before a press draws its button again
+    this.back = () => {
+      if (this.room?.member && !this.isAway()) roomNews().wentBack = performance.now();
+    };
+    globalThis.addEventListener("popstate", this.back);
   }
 
   /** @param {Component} component */
@@ -114,6 +118,19 @@ class RoomStrip {
     return isSo;
   }
 
+  isAway() {
+    return this.room.buttons.some(({ name }) => name === "return");
+  }
+
+  // The browser's Back opens what the class saw before, so Python takes it for a way of her own. Nobody leaves the class
+  // by it: when that page is drawn, she returns.
+  returnAfterBack() {
+    const news = roomNews();
+    if (performance.now() - news.wentBack > LOST || !this.isAway() || this.isRunning() || !connected()) return;
+    news.wentBack = -Infinity;
+    this.send({ event: "press", name: "return" });
+  }
+
   // The room has changed since Python read it: ask for a run, again if the request was lost.
   catchUp() {
     const { version, closed } = this.news ?? {};
@@ -169,6 +186,7 @@ class RoomStrip {
 
   tick() {
     this.catchUp();
+    if (this.component && !this.room.hidden) this.returnAfterBack();
     if (connected() !== this.connected) this.say();
     this.connected = connected();
     if (
@@ -194,6 +212,7 @@ class RoomStrip {
   destroy() {
     clearInterval(this.ticking);
     document.removeEventListener("click", this.touch, true);
+    globalThis.removeEventListener("popstate", this.back);
     roomNews().leave(this.hear);
     document.documentElement.classList.remove("enc-in-room", "enc-joins", "enc-spotlight", "enc-on-wall");
     this.root.remove();

@@ -11,14 +11,12 @@ from pages.core.frame.frame import heading, show
 from pages.core.widgets import learn_parts
 from pages.core.words.markdown import plain
 from pages.state import next_page, state
-from pages.teaching.lessons import codes, library, progress
+from pages.teaching.lessons import codes, languages, library, progress
 from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.params import LessonParams
 from pages.teaching.rooms import from_files
 
 COLUMNS = 2
-#: Languages as their readers call them; any other by its code.
-NAMES = {"": "English", "de": "Deutsch", "es": "Español", "fr": "Français", "pt": "Português"}
 
 
 def main() -> None:
@@ -28,7 +26,7 @@ def main() -> None:
     )
     with row:
         learn_parts.choose("lessons")
-        _language()
+        languages.choose()
     good, broken = library.lessons(state.get(LessonParams.language))
     for file in broken:
         st.warning(f"{plain(file.name)} cannot be used. {plain(file.reason)}", icon=":material/edit_document:")
@@ -53,18 +51,6 @@ def main() -> None:
         if note := st.session_state.pop("_lessons_note", ""):
             st.markdown(note)
     next_page("by_hand", "Can you compute one small layer yourself?")
-
-
-def _language() -> None:
-    """The language of the lessons, where there are translations. What is not translated stays in English."""
-    names = ["", *library.languages()]
-    if len(names) > 1:
-        state.segmented(
-            LessonParams.language,
-            "Language of the lessons",
-            {name: NAMES.get(name, name) for name in names},
-            label_visibility="collapsed",
-        )
 
 
 def _card(lesson: Lesson) -> None:

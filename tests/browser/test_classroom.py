@@ -47,7 +47,7 @@ def test_a_class_follows_answers_and_sees_the_result(visit: Callable[..., Page])
     by_link = visit(f"/classroom?room={code}", width=390, height=844)
     by_code = visit("/classroom")
     by_code.get_by_role("textbox", name="Code").fill(f"{code[:3].lower()} {code[3:]}")
-    by_code.get_by_role("button", name="Join", exact=True).click()
+    by_code.keyboard.press("Enter")
     for student in (by_link, by_code):
         expect(student.locator(".enc-room-words")).to_contain_text("following")
     expect(teacher.locator(".enc-room-counts")).to_contain_text("2 here · 2 follow")
@@ -64,6 +64,11 @@ def test_a_class_follows_answers_and_sees_the_result(visit: Callable[..., Page])
     assert line
     assert line["y"] + line["height"] == pytest.approx(844, abs=1)
 
+    settle(by_code)
+    by_code.go_back()  # to what the class saw before: she stays in the class
+    sees(by_code, "room", code)
+    sees(by_code, "text", TEXT)
+    expect(by_code.locator(".enc-room-words")).to_contain_text("following")
     settle(by_code)
     type_sentence(by_code, "My own way.")
     expect(by_code.get_by_role("button", name="Return to class")).to_be_visible()

@@ -119,10 +119,10 @@ class School:
 
     def student(self, code: str, nickname: str = "") -> Person:
         student = Person(self)
-        student.put("text_input", "classroom:code", code.lower())
+        student.write("text_input", "classroom:code", code.lower())
         student.click("classroom:join")
         if nickname:
-            student.put("text_input", "classroom:nickname", nickname)
+            student.write("text_input", "classroom:nickname", nickname)
             student.click("classroom:join")
         return student
 
@@ -255,7 +255,7 @@ def test_the_controls_of_two_desks_agree_and_an_older_one_undoes_nothing(school:
 
 def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     teacher, code = school.teacher(named=True)
-    ada, eve = (school.student(code, name) for name in ("Ada", "=EVE()"))
+    ada, eve, bob = (school.student(code, name) for name in ("Ada", "=EVE()", "Bob"))
     teacher.put("selectbox", "desk:lesson:", "90").click("desk:begin")
     assert "Minute 0 to 3 of 90" in words(teacher.app)
     for place in (0, 1, 2):
@@ -272,12 +272,18 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
         assert not student.app.success
     assert sorted(school.store.answers(code, question.id).values()) == ["2", "8"]
     ada = Person(school, "heads", room=code, seat={"code": code, "member": ada.line["member"]})
-    teacher.run().click("room:reveal")
-    assert "data-right" in teacher.html()
+    assert "<tr data-right" not in ada.html()
+    assert "<tr data-right" in teacher.run().html(), "the desk has what is right before the class"
+    assert "Only you see this." in words(teacher.app)
+    teacher.click("room:reveal")
     ada.news()
     eve.news()
     assert "animal" in ada.app.success[0].value
     assert "street" in eve.app.warning[0].value
+    said = bob.news().app.info[0].value
+    assert "You sent no answer." in said
+    assert "animal" in said
+    assert not bob.app.success, "no sign of right for who has not answered"
     assert not ada.app.get("title"), "the answer and the row that was asked about"
     assert "<tr data-right><th scope='row'>animal" in ada.html()
     assert ada.click(f"room:{question.id}:look").app.header, "the page with its picture"
@@ -1161,9 +1167,9 @@ def test_the_class_is_on_the_wall_next_to_what_is_right(school: School) -> None:
 
     first = put(school, code, {"kind": "draw", "ask": "Again.", "query": 2}, *one_token)
     put(school, code, {"kind": "draw", "ask": "Again.", "query": 2}, one_token[0], again=first)
-    assert f"keys</th><td>{three_digits(2 / 3)}</td><td>1</td>" in teacher.run().html(), "both votes"
-    teacher.click("room:reveal")
     both = f"<td>{three_digits(row[2])}</td><td>{three_digits(2 / 3)}</td><td>1</td>"
+    assert f"keys</th>{both}" in teacher.run().html(), "the desk has both votes below the model's row"
+    teacher.click("room:reveal")
     for person in (wall.news(), teacher):
         assert f"keys</th>{both}" in person.html(), "below the model's row"
 
@@ -1312,3 +1318,14 @@ def test_nobody_is_told_of_what_is_not_there(school: School, monkeypatch: pytest
     assert "Look around" not in words(student.app)
     monkeypatch.setattr("pages.base.access.visitors.network_address", lambda: "192.0.2.7")
     assert not sentences(Person(school).app)
+
+
+def test_a_desk_chooses_the_language_and_says_what_is_translated(school: School) -> None:
+    teacher, code = school.teacher()
+    teacher.put("button_group", "view:lesson_language", "es")
+    (listed,) = [one.options for one in teacher.app.selectbox if one.key == "desk:lesson:"]
+    english = [title for title in listed if title.endswith("in English")]
+    assert len(english) == len(library.lessons()[0]) - len(library.translated("es"))
+    assert "Tokens e identificadores · 15 min" in listed
+    teacher.put("selectbox", "desk:lesson:", "01-tokens").click("desk:begin")
+    assert school.room(code).view["lesson_language"] == "es"

@@ -17,9 +17,10 @@ from pages.components.button import button
 from pages.components.lazy import expander
 from pages.components.rooms import room_door, room_refresh
 from pages.core.words.markdown import plain, say_error
+from pages.core.words.symbols import in_markdown
 from pages.state import links, state
 from pages.teaching.desk import asking, concepts, hidden, moderation, question_box
-from pages.teaching.lessons import library, path, progress
+from pages.teaching.lessons import languages, library, path, progress
 from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.params import LessonParams, RoomParams
 from pages.teaching.questions import Look, Question, controls, read_question
@@ -73,14 +74,22 @@ def _invitation(now: Room) -> None:
 
 def _lesson(now: Room) -> tuple[Lesson, int] | None:
     """Choose a path or a lesson, and turn its steps; returns the open lesson and the number of its step."""
-    lessons = {one.name: one for one in library.lessons(state.get(LessonParams.language))[0]}
+    box = st.container(border=True)
+    with box:
+        languages.choose(help="Counts from the next step on. Buttons and other words of the app are in English.")
+    language = state.get(LessonParams.language)
+    lessons = {one.name: one for one in library.lessons(language)[0]}
     name, number = now.view.get(LessonParams.lesson.name, ""), int(now.view.get(LessonParams.number.name, "1"))
     opened = lessons.get(name)
     along = path.paths().get(now.view.get(LessonParams.path.name, "")) if opened else None
     shown = along.name if along else name
     titles = {one.name: f"Path: {one.title}" for one in path.paths().values()}
-    titles |= {one.name: f"{one.title} · {one.minutes} min" for one in lessons.values()}
-    with st.container(border=True):
+    only_english = set(lessons) - library.translated(language) if language else set()
+    titles |= {
+        one.name: f"{one.title} · {one.minutes} min" + (" · in English" if one.name in only_english else "")
+        for one in lessons.values()
+    }
+    with box:
         chosen = st.selectbox(
             "Lesson",
             list(titles),
@@ -130,11 +139,11 @@ def _turn(now: Room, lesson: Lesson, number: int, along: path.Path | None, lesso
         st.markdown(
             "**The lesson is over.** Save “Answers as CSV” below. Then choose another lesson, or close the room."
         )
-    st.markdown(f"**{plain(lesson.step(number).title)}** · step {number} of {lesson.last}")
+    st.markdown(f"**{in_markdown(lesson.step(number).title)}** · step {number} of {lesson.last}")
     if at is not None and along:
         mark = marks[at]
         following = other(1)
-        then = f" Next: {plain(following[0].step(following[1]).title)}." if following else ""
+        then = f" Next: {in_markdown(following[0].step(following[1]).title)}." if following else ""
         st.caption(f"Minute {mark.at} to {mark.at + mark.minutes} of {along.name}. {plain(mark.do)}{then}")
 
 
@@ -144,7 +153,7 @@ def _script(lesson: Lesson, number: int) -> None:
         st.markdown(lesson.step(number).prose)
         if number < lesson.last and not state.get(LessonParams.path):
             following = lesson.step(number + 1)
-            st.caption(f"Next: {plain(following.title)}" + (" (with a question)" if following.question else ""))
+            st.caption(f"Next: {in_markdown(following.title)}" + (" (with a question)" if following.question else ""))
 
 
 def show_step(lesson: Lesson, number: int, along: str | None = None) -> None:
@@ -177,7 +186,7 @@ def _question(now: Room) -> None:
                     asking.form(now)
         else:
             # First what the teacher does: the answers below grow, and must not move it.
-            st.markdown(f"**{plain(str(now.question.definition.get('ask', '')))}**")
+            st.markdown(f"**{in_markdown(str(now.question.definition.get('ask', '')))}**")
             question_box.teachers_buttons(now.question)
             _answers(now.question)
         part = expander("Concept test, before and after", "desk-test", icon=":material/assignment:")
@@ -204,8 +213,10 @@ def _answers(asked: Asked) -> None:
     try:
         question, look = read(asked)
         if asked.revealed:
-            outcome.truth(question, look)
-        results.draw(now, asked, question, look)
+            outcome.truth(question, look, mean=results.of_room(now, asked, question, look).mean)
+        else:
+            _ahead(question, look)
+        results.draw(now, asked, question, look, teaches=True)
         _late(now, asked, question, look)
         _advice(now, asked, question, look)
         moderation.answers(now, asked, question, look)
@@ -213,6 +224,15 @@ def _answers(asked: Asked) -> None:
         _who(now, asked)
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
+
+
+def _ahead(question: Question, look: Look | None) -> None:
+    """What is right, and the hint, before the class sees either."""
+    truth = None if look is None else question.truth(look)
+    if look is not None and truth is not None and truth.value is not None and question.kind not in ("draw", "test"):
+        st.markdown(f"**Only you see this.** {in_markdown(controls.true_value(question, look, truth))}")
+    if question.hint:
+        st.caption(f"A hint to say: {in_markdown(question.hint)}")
 
 
 def _late(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
@@ -235,7 +255,7 @@ def _advice(now: Room, asked: Asked, question: Question, look: Look | None) -> N
 
 def _whom(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
     """Whose reasons to ask for: one who is right, and the most frequent wrong answers, by name if there are names."""
-    if question.kind in ("draw", "gesture", "test", "conclusion", "sentence") or look is None:
+    if question.kind in ("draw", "test", "conclusion", "sentence") or look is None:
         return
     vote = results.vote(asked.id, votes.answers(now, asked.id), question, look)
     members = session.members(now.code) if now.named else {}
@@ -244,7 +264,8 @@ def _whom(now: Room, asked: Asked, question: Question, look: Look | None) -> Non
         gave = [one for one, value in vote.given.items() if controls.answer_text(question, look, value) == bar.label]
         names = [members[one].nickname for one in gave if one in members and members[one].nickname][:MOST_ASKED]
         who = ", ".join(map(plain, names)) if names else f"who said it ({bar.count})"
-        st.caption(f"Ask why **{plain(bar.label)}**{' (right)' if bar.right else ''}: {who}")
+        called = f"{bar.letter} {bar.label}".strip()
+        st.caption(f"Ask why **{plain(called)}**{' (right)' if bar.right else ''}: {who}")
 
 
 def _who(now: Room, asked: Asked) -> None:

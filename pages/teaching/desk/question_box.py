@@ -7,7 +7,8 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from pages.components.button import button
-from pages.core.words.markdown import plain, say_error
+from pages.core.words.markdown import say_error
+from pages.core.words.symbols import in_markdown
 from pages.teaching.desk import asking
 from pages.teaching.rooms import Asked, Room, ask, session
 from pages.teaching.rooms.room import end_question
@@ -38,11 +39,11 @@ def draw(now: Room) -> bool:
 def _question(now: Room, asked: Asked) -> None:
     try:
         question, look = read(asked)
-        st.markdown(f"**{plain(question.ask)}**")
+        st.markdown(f"**{in_markdown(question.ask)}**")
         if asked.revealed:
             left, right = st.columns(2, gap="large")
             with left:
-                outcome.truth(question, look)
+                outcome.truth(question, look, mean=results.of_room(now, asked, question, look).mean)
             with right:
                 results.draw(now, asked, question, look)
     except EncoderError as error:

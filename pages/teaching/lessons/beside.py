@@ -14,6 +14,7 @@ from encoder.errors import EncoderError
 from pages.components.button import button
 from pages.core.words import glossary
 from pages.core.words.markdown import plain, say_error
+from pages.core.words.symbols import in_markdown
 from pages.state.bare import draw_bare
 from pages.teaching.lessons import on_stage, progress
 from pages.teaching.lessons.library import look_of
@@ -76,7 +77,7 @@ def _text(opened: Open) -> None:
     place = f"step {opened.number} of {lesson.last}" if opened.number else "where we are"
     st.caption(f"{plain(lesson.title)} · {place}")
     st.progress(opened.number / max(lesson.last, 1))
-    st.subheader(plain(step.title), anchor=False)
+    st.subheader(in_markdown(step.title), anchor=False)
     st.markdown(glossary.linked(step.prose, MOST_LINKS))
 
 
@@ -109,7 +110,7 @@ def _question(opened: Open) -> None:
                     look_now = partial(progress.look, opened)
                     button("Show the picture now", "visibility", "lesson:look", look_now, type="tertiary")
             else:
-                st.markdown(f"**{plain(question.ask)}**")
+                st.markdown(f"**{in_markdown(question.ask)}**")
                 outcome.draw(question, look, given, f"{key}:result")
                 st.button("Answer again", key=f"{key}:again", on_click=progress.take_back, args=(opened,))
     except EncoderError as error:

@@ -89,6 +89,11 @@ class Step:
     level: int = 2
 
 
+def in_html(prose: str) -> str:
+    """Markdown as HTML; a lesson has no HTML of its own."""
+    return str(MarkdownIt("commonmark", {"html": False}).render(prose))
+
+
 @dataclass(frozen=True)
 class Lesson:
     """A lesson with its front matter and steps. name: the file's name without its ending.

@@ -77,6 +77,13 @@ def languages() -> list[str]:
     return sorted(name for name in found if LANGUAGE.fullmatch(name))
 
 
+def translated(language: str) -> set[str]:
+    """The names of the lessons that have a translation."""
+    if not LANGUAGE.fullmatch(language):
+        return set()
+    return {path.stem for folder in _folders() for path in folder.glob(f"{language}/*.md")}
+
+
 def _in_language(path: Path, language: str) -> list[Path]:
     """The files to try: translations, the operator's first, then the lesson itself."""
     if not LANGUAGE.fullmatch(language):

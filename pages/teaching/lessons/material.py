@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from markdown_it import MarkdownIt
 
 from encoder import disk, export
 from encoder.documents.document import Section, document
@@ -19,7 +18,7 @@ from encoder.drawing.picture import Picture, escape
 from encoder.export.notebook import INSIDE, of_trace, picture_of
 from encoder.export.report import footer
 from pages.teaching.lessons import library, path, platforms, worksheet
-from pages.teaching.lessons.lesson import Lesson, Step
+from pages.teaching.lessons.lesson import Lesson, Step, in_html
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, Question, gestures
 from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion
@@ -104,11 +103,6 @@ def _document(heading: str, sections: list[Section], *scripts: str, css: str = "
     return document(heading, sections, footer=footer(), scripts=scripts, css=css)
 
 
-def _html(prose: str) -> str:
-    """Markdown as HTML; a lesson has no HTML of its own."""
-    return str(MarkdownIt("commonmark", {"html": False}).render(prose))
-
-
 # --- for the teacher --------------------------------------------------------------------------------------------------
 
 
@@ -129,7 +123,7 @@ def _slide(step: Step) -> Iterator[Section]:
     """Prose or question with the step's picture. A question has none that shows its answer: it fills the page."""
     question = step.question
     if question is None or _is_read_off(question):
-        yield Section(step.title, picture=_html(step.prose))
+        yield Section(step.title, picture=in_html(step.prose))
         yield Section("", picture=picture(step))
         return
     shows = question.look or worksheet.is_given(question)
@@ -160,14 +154,14 @@ def _student(lesson: Lesson) -> Iterator[Section]:
         question = step.question
         if question is None or question.kind in ("draw", "gesture"):  # on paper; gestures have files of their own
             yield Section(
-                step.title, picture=_html(step.prose) + (f"<p>{escape(question.ask)}</p>" if question else "")
+                step.title, picture=in_html(step.prose) + (f"<p>{escape(question.ask)}</p>" if question else "")
             )
         else:
             hides = "" if question.look else " data-hides"
             form = (
                 f"<form data-lesson='{escape(lesson.name)}' data-step='{number}' data-question='{_asked(step)}'{hides}>"
             )
-            yield Section(step.title, picture=f"{_html(step.prose)}{form}<p><b>{escape(question.ask)}</b></p></form>")
+            yield Section(step.title, picture=f"{in_html(step.prose)}{form}<p><b>{escape(question.ask)}</b></p></form>")
         if drawn is not None:
             yield drawn
     yield Section(

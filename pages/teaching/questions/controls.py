@@ -1,9 +1,9 @@
 """The widgets that accept an answer, one function for each kind, and answers in words."""
 
 import contextlib
-import json
 import re
 import secrets
+import string
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ from pages.components.button import button
 from pages.components.gesture import gesture
 from pages.components.row_sketch import row_sketch
 from pages.core.words import plain
+from pages.core.words.symbols import in_markdown
 from pages.teaching.questions import concept_test, gestures, kinds, open_kinds
 from pages.teaching.questions.quantities import SHARES, Look, QuestionError
 from pages.teaching.questions.question import Choosing, Grade, Question, Truth
@@ -22,10 +23,15 @@ from pages.teaching.questions.question import Choosing, Grade, Question, Truth
 Give = Callable[[Any], object]
 
 
-def ask(question: Question, look: Look, key: str, give: Give, drawn: str = "Compare with the model") -> None:
-    """Draw the question and its control. give: called with an answer, in a callback; drawn: ends a drawn row."""
-    st.markdown(f"**{plain(question.ask)}**")
-    if question.hint:
+def ask(
+    question: Question, look: Look, key: str, give: Give, drawn: str = "Compare with the model", *, hints: bool = True
+) -> None:
+    """Draw the question and its control. give: called with an answer, in a callback; drawn: ends a drawn row.
+
+    hints: whether a reader may open the hint.
+    """
+    st.markdown(f"**{in_markdown(question.ask)}**")
+    if question.hint and hints:
         with st.expander("Hint", icon=":material/lightbulb:"):
             st.write(plain(question.hint))
     if isinstance(question, open_kinds.DrawQuestion):
@@ -68,13 +74,13 @@ def _send(key: str, read: Callable[[], Any], give: Give) -> None:
 
 
 def _choose(question: Choosing, look: Look, key: str, give: Give) -> None:
-    choices = question.choices(look)
+    choices, named = question.choices(look), letters(question, look)
     # Whole sentences stand below each other.
     control = partial(st.radio, index=None) if question.kind == "concept" else st.pills
     chosen = control(
         "Your answer",
         list(choices),
-        format_func=lambda one: plain(choices[one]),
+        format_func=lambda one: f"**{named[one]}** {plain(choices[one])}" if named else plain(choices[one]),
         key=f"{key}:chosen",
         label_visibility="collapsed",
     )
@@ -227,6 +233,8 @@ def answer_text(question: Question, look: Look, answer: Any) -> str:
     """An answer as a reader would write it."""
     if isinstance(question, Choosing):
         return question.choices(look)[answer]
+    if isinstance(question, gestures.GestureQuestion):
+        return question.text(answer, look)
     match question.kind:
         case "head":
             return f"L{answer[0]} H{answer[1]}"
@@ -236,15 +244,28 @@ def answer_text(question: Question, look: Look, answer: Any) -> str:
             return exact_or_in_words(answer)
         case "draw":
             return "the row below"
-        case "gesture":
-            return json.dumps(answer)
         case _:
             return str(answer)
 
 
+def letters(question: Question, look: Look | None) -> dict[Any, str]:
+    """Option -> the letter by which a teacher calls it; empty where options are words that can be called."""
+    if not isinstance(question, Choosing) or question.kind not in ("concept", "choice"):
+        return {}
+    return dict(zip(question.choices(look), string.ascii_uppercase, strict=False))  # type: ignore[arg-type]
+
+
+def is_drawn(question: Question, look: Look | None) -> bool:
+    """Whether an answer is a drawing, which has no words: a row, a map, a query in the plane."""
+    if isinstance(question, gestures.GestureQuestion) and look is not None:
+        return question.task(look).words is None
+    return question.kind == "draw"
+
+
 def own_number(question: Question, grade: Grade) -> dict[str, float]:
     """What the model computes for the reader's own sentence."""
-    return {f"{name}, yours": value for name, value in grade.numbers.items()} if question.kind == "sentence" else {}
+    found = grade.numbers.items() if question.kind == "sentence" else ()
+    return {f"Your sentence, {name}": value for name, value in found}
 
 
 def further_numbers(truth: Truth) -> Mapping[str, float]:

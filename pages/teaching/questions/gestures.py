@@ -33,6 +33,8 @@ class Task:
     said: str
     read: Callable[[Any], Any]
     score: Callable[[Any], float]
+    #: An answer in a few words; None of a drawing, which has none.
+    words: Callable[[Any], str] | None = None
 
 
 @cache
@@ -59,6 +61,16 @@ class GestureQuestion(Question):
         """What is drawn and computed."""
         row = table()[self.gesture]
         return DOES[row["does"]](look, **row["given"])
+
+    def text(self, answer: Any, look: Look) -> str:
+        """By what answers of a class are counted: their words, or the score of a drawing."""
+        task, enough = self.task(look), table()[self.gesture]["enough"]
+        if task.words is not None:
+            return task.words(answer)
+        if self.grade(answer, look).right:
+            return f"score {enough:g}" + (" or more" if enough < 1 else "")
+        low = int(10 * task.score(answer)) / 10
+        return f"score {low:g} to {min(low + 0.1, enough):.2g}"
 
     def truth(self, look: Look) -> Truth:
         """A right answer."""
@@ -123,7 +135,7 @@ def _sort(look: Look, text: str, layer: int, head: int, query: str, keys: Sequen
 
     begins_with = shuffled(keys, text, lambda order: score(order) == 1)
     header = {"does": "sort", "labels": begins_with, "weights": weights}
-    return Task(header, ranked, f"The order is: {' > '.join(ranked)}.", read, score)
+    return Task(header, ranked, f"The order is: {' > '.join(ranked)}.", read, score, " > ".join)
 
 
 def _fill(look: Look, scores: Sequence[float]) -> Task:
@@ -155,7 +167,7 @@ def _paint(look: Look, text: str, layer: int, head: int) -> Task:
         return float(np.minimum(rows, truth).sum(axis=1).mean())
 
     header = {"does": "paint", "labels": at.names}
-    said = "A number in a cell is the model's weight; colour is what you painted."
+    said = "The number in a cell is the model's weight."
     return Task(header, truth.round(4).tolist(), said, lambda one: _numbers(one, truth.shape, 0, 1).tolist(), score)
 
 
@@ -191,7 +203,11 @@ def _cut(look: Look, word: str) -> Task:
         both = len(set(answer) & set(truth))
         return both / max(len(set(answer) | set(truth)), 1)
 
-    return Task({"does": "cut", "labels": list(word)}, truth, f"The tokens are {', '.join(labels)}.", read, score)
+    def words(answer: Sequence[int]) -> str:
+        return "|".join(word[start:end] for start, end in itertools.pairwise([0, *answer, len(word)]))
+
+    said = f"The tokens are {', '.join(labels)}."
+    return Task({"does": "cut", "labels": list(word)}, truth, said, read, score, words)
 
 
 #: What the hands do -> what is drawn and computed.

@@ -254,7 +254,7 @@ class TrueOrFalse(Choosing):
     def truth(self, look: Look) -> Truth:
         """True or False, with both numbers."""
         left, right = _number(self.left, look), _number(self.right, look)
-        names = (_name(self.left, self.right), _name(self.right, self.left))
+        names = (_name(self.left, self.right, look), _name(self.right, self.left, look))
         return Truth(COMPARISONS[self.compare](left, right), dict(zip(names, (left, right), strict=True)))
 
     def choices(self, look: Look) -> dict[bool, str]:
@@ -262,11 +262,15 @@ class TrueOrFalse(Choosing):
         return {True: "True", False: "False"}
 
 
+#: Arguments of quantities that are places of tokens.
+TOKENS = ("token", "query", "key")
+
+
 def _number(quantity: Any, look: Look) -> float:
     return float(quantity) if isinstance(quantity, int | float) else read_quantity(quantity).value(look)
 
 
-def _name(quantity: Any, other: Any) -> str:
+def _name(quantity: Any, other: Any, look: Look) -> str:
     """What a compared number is: its quantity, with the arguments in which it differs from the other one."""
     if isinstance(quantity, int | float):
         return "compared with"
@@ -275,8 +279,9 @@ def _name(quantity: Any, other: Any) -> str:
         pairs = zip(asked.arguments["weights"], asked.arguments["values"], strict=True)
         return " + ".join(f"{weight:g} x {value:g}" for weight, value in pairs)
     others = asked.arguments if isinstance(other, int | float) else read_quantity(other).arguments
+    names = look.about(asked.arguments.get("text")).names
     differs = [
-        value if isinstance(value, str) else f"{name} {value}"
+        value if isinstance(value, str) else names[value] if name in TOKENS else f"{name} {value}"
         for name, value in asked.arguments.items()
         if others.get(name) != value
     ]

@@ -83,7 +83,7 @@ class SentenceQuestion(OfQuantity, Question):
     def truth(self, look: Look) -> Truth:
         """The example, and its number."""
         value = self.asked.value(look.about(self.example))
-        return Truth(self.example, {f"{self.asked.quantity.label}, example": value}, self.asked.quantity.formula)
+        return Truth(self.example, {f"{self.asked.title}, example": value}, self.asked.quantity.formula)
 
     def read(self, answer: Any, look: Look) -> str:
         """A sentence of at most MOST_LETTERS letters."""
@@ -97,7 +97,7 @@ class SentenceQuestion(OfQuantity, Question):
         """Run the sentence and compare. Raises QuestionError if it lacks a token that the question names."""
         value = self.asked.value(look.about(answer))
         right = COMPARISONS[self.compare](value, self.than)
-        return Grade(float(right), right, {self.asked.quantity.label: value})
+        return Grade(float(right), right, {self.asked.title: value})
 
 
 @kind("concept")

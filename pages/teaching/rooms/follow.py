@@ -92,6 +92,8 @@ def before(page: str) -> None:
     draw_for_class(session.is_follower())
     if own is None or now is None or not state.has_begun():
         return
+    if not state.get(RoomParams.code):  # Back led to an address of before: a reload must find the room
+        state.put(RoomParams.code, own.code)
     if not now.view or (own.teaches and page == DESK):
         return
     st.session_state[_RAN] = {page, *st.session_state.get(_RAN, ())}

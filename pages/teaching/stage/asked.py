@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pages.teaching.lessons import progress
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, Question, read_question
 from pages.teaching.questions.quantities import OF_NO_TEXT, QUANTITIES
@@ -12,6 +13,8 @@ from pages.teaching.rooms import Asked
 
 #: Kinds that are about no text, or ask for one.
 WITHOUT = ("choice", "gesture", "sentence", "test")
+#: Pages that show no text of the reader's.
+NO_TEXT = ("training", "by_hand", "lessons", "classroom", "glossary")
 #: Letters of a text that a question shows.
 MOST_LETTERS = 200
 
@@ -20,6 +23,13 @@ def read(asked: Asked) -> tuple[Question, Look | None]:
     """The question, and the text, model and head that it is about: None for a poll. Raises EncoderError."""
     question = read_question(asked.definition)
     return question, None if question.kind == "choice" else look_of(asked.view)
+
+
+def prose_of(asked: Asked) -> str:
+    """The text of the open lesson's step that asks this question, as Markdown; "" for a question of a teacher."""
+    opened = progress.current()
+    of = opened.step.question if opened is not None else None
+    return opened.step.prose if opened and of and of.ask == asked.definition.get("ask") else ""
 
 
 def sentences(asked: Asked, question: Question, look: Look | None) -> list[list[tuple[str, bool]]]:
@@ -37,7 +47,8 @@ def sentences(asked: Asked, question: Question, look: Look | None) -> list[list[
             texts.append(value)
     if numbers and numbers <= OF_NO_TEXT:
         return []
-    both = [look.text, asked.view.get("text_b", ""), *texts]
+    own = "" if asked.view.get("page") in NO_TEXT else look.text
+    both = [own, asked.view.get("text_b", ""), *texts]
     found = [one for one in dict.fromkeys(both) if one and one.rstrip(".") not in question.ask]
     shown = [textwrap.shorten(one, MOST_LETTERS, placeholder=" …").split() for one in found]
     return [_marked(shown[0], one) for one in shown]

@@ -10,13 +10,14 @@ import streamlit as st
 from encoder.errors import EncoderError
 from pages.components.button import button
 from pages.core.words.markdown import plain, say_error
+from pages.core.words.symbols import in_markdown
 from pages.teaching.questions import Look, Question, controls, read_answer
 from pages.teaching.questions.question import Choosing
 from pages.teaching.rooms import Asked, Room, session
 from pages.teaching.rooms.room import seen_by_class
 from pages.teaching.rooms.session import Seat
 from pages.teaching.stage import outcome, results, votes
-from pages.teaching.stage.asked import read, sentences
+from pages.teaching.stage.asked import prose_of, read, sentences
 
 #: The question whose picture this student has opened.
 _PICTURE = "_room_picture"
@@ -94,7 +95,11 @@ def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | No
         if (first := session.given().get(asked.before)) is not None:
             st.markdown(_said(question, look, first))
     _about(asked, question, look)
-    controls.ask(question, look, f"room:{asked.id}", partial(session.answer, asked.id), drawn="Answer")
+    if prose := prose_of(asked):
+        with st.expander("Read first", icon=":material/article:"):
+            st.markdown(prose)
+    give = partial(session.answer, asked.id)
+    controls.ask(question, look, f"room:{asked.id}", give, drawn="Answer", hints=False)  # the teacher gives hints
 
 
 def _about(asked: Asked, question: Question, look: Look | None) -> None:
@@ -104,17 +109,18 @@ def _about(asked: Asked, question: Question, look: Look | None) -> None:
 
 def _revealed(own: Seat, now: Room, asked: Asked, question: Question, look: Look | None, given: str | None) -> None:
     """What is right, the part of the picture that the question is about, the class's answers, then the reason."""
-    st.markdown(f"**{plain(question.ask)}**")
+    st.markdown(f"**{in_markdown(question.ask)}**")
     _about(asked, question, look)
     of_class = partial(results.draw, now, asked, question, look)
     if given is not None and seen_by_class(now, asked.id, {own.member: given}):
         outcome.draw(question, look, read_answer(question, given, look), f"room:{asked.id}:result", of_class)
     else:
-        outcome.truth(question, look, of_class)
+        note = "You sent no answer." if given is None else ""  # the teacher hides one
+        outcome.truth(question, look, of_class, note=note)
 
 
 def _may_change(asked: Asked, question: Question, look: Look | None, given: str) -> None:
-    st.markdown(f"**{plain(question.ask)}**")
+    st.markdown(f"**{in_markdown(question.ask)}**")
     _about(asked, question, look)
     if asked.id in session.waiting():
         st.markdown("Your answer waits on this page. It is sent as soon as the room store answers.")
@@ -126,8 +132,8 @@ def _may_change(asked: Asked, question: Question, look: Look | None, given: str)
 
 
 def _said(question: Question, look: Look | None, given: str) -> str:
-    """What a student answered, in words; a drawn row, a test, and what the question does not accept have none."""
-    if question.kind in ("draw", "gesture", "test"):
+    """What a student answered, in words; a drawing, a test, and what the question does not accept have none."""
+    if question.kind == "test" or controls.is_drawn(question, look):
         return ""
     try:
         answer = read_answer(question, given, look)

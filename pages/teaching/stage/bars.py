@@ -4,6 +4,8 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pages.core.words.symbols import in_html
+
 
 @dataclass(frozen=True)
 class Line:
@@ -20,6 +22,8 @@ class Line:
     reason: str = ""
     #: The numbers that this one is compared with, and the lengths of their bars, which are above its own.
     before: tuple[tuple[str, float], ...] = ()
+    #: By which a teacher calls the option, or "".
+    letter: str = ""
 
 
 #: Marks of what a number is compared with, by which stage.css tells the bars apart.
@@ -41,14 +45,19 @@ def drawn(line: Line) -> str:
     """The bar of a line, below those that it is compared with."""
     shares = (*(share for _, share in line.before), line.share)
     marks = (*_MARKS[: len(line.before)], "")
-    return "".join(f"<i{mark} style='width:{100 * one:.0f}%'></i>" for one, mark in zip(shares, marks, strict=True))
+    return "".join(f"<i{mark} style='width:{100 * one:.3g}%'></i>" for one, mark in zip(shares, marks, strict=True))
+
+
+def lettered(line: Line) -> str:
+    """The label of a line, after the letter by which it is called, as HTML."""
+    return (f"<b>{line.letter}</b> " if line.letter else "") + in_html(line.label)
 
 
 def _row(line: Line) -> str:
     reason = f"<br><small>“{html.escape(line.reason)}”</small>" if line.reason else ""
     before = "".join(f"<td>{html.escape(said)}</td>" for said, _ in line.before)
     return (
-        f"<tr{' data-right' if line.right else ''}><th scope='row'>{html.escape(line.label)}"
+        f"<tr{' data-right' if line.right else ''}><th scope='row'>{lettered(line)}"
         f"{' ✓' if line.right else ''}{reason}</th>{before}<td>{html.escape(line.said)}</td>"
         f"<td>{drawn(line)}</td></tr>"
     )

@@ -14,22 +14,81 @@ from encoder.figures.numbers import exact_or_in_words, in_words
 from encoder.trace.tokens import is_special
 from pages.teaching.questions import Look, Question, controls, quantities
 from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, TokenQuestion
-from pages.teaching.questions.open_kinds import DrawQuestion
+from pages.teaching.questions.open_kinds import ConclusionQuestion, DrawQuestion, SentenceQuestion
 from pages.teaching.questions.question import Truth
 from pages.teaching.stage.bars import Line, table
 
 #: Tokens of a row that are shown, the strongest ones; and bars of numbers.
 MOST = 16
+#: Rows of a map that have their names on the wall.
+MOST_NAMES = 10
+#: The smallest weight that a row has in figures.
+SMALL = 0.001
 #: Quantities that are read in a row of an attention map.
 OF_A_ROW = ("weight", "row_entropy", "on_special_tokens", "on_later_tokens")
 
 
 def html(question: Question, look: Look, truth: Truth) -> str:
-    """The bars of a question's truth, or the tokens that it counts; "" where its sentence says all."""
-    if counted := tokens(question, look):
-        return f"<ol class='enc-counted'>{''.join(f'<li>{escape(one)}</li>' for one in counted)}</ol>"
-    lines = row(question, look, truth) or numbers(truth.numbers, right_labels(question, look, truth))
-    return table(lines, _caption(question, look)) if len(lines) > 1 else ""
+    """The bars of a question's truth, or the tokens that it is about; "" where its sentence says all."""
+    if lists := tokens(question, look):
+        return f"<div>{''.join(map(_counted_tokens, lists))}</div>"
+    steps = _steps(question, look, truth)
+    lines = row(question, look, truth) or numbers(steps or truth.numbers, right_labels(question, look, truth))
+    return table(lines, "How the number comes about" if steps else _caption(question, look)) if len(lines) > 1 else ""
+
+
+def _counted_tokens(labels: Sequence[str]) -> str:
+    return f"<ol class='enc-counted'>{''.join(f'<li>{escape(one)}</li>' for one in labels)}</ol>"
+
+
+def picture(question: Question, look: Look, view: Mapping[str, str], truth: Truth) -> str:
+    """The part of the picture that a question without a row is about, for the wall: a head's map, or tokens.
+
+    It is a picture of few bytes: the room of a phone is the reader's answer's.
+    """
+    if isinstance(question, HeadQuestion):
+        return _map(look.at(*truth.answers[0]))
+    if isinstance(question, SentenceQuestion) and question.asked.quantity.per_head:
+        given = question.asked.arguments
+        return _map(look.about(question.example).at(given.get("layer"), given.get("head")))
+    if isinstance(question, ConclusionQuestion) and look.trace.kind == "text":
+        if view.get("page") == "heads":
+            return _map(look)
+        if view.get("page") == "model" and view.get("step") == "ids":
+            return _counted_tokens(look.trace.labels)
+    return ""
+
+
+def _map(look: Look) -> str:
+    """The attention map of a head; the names of its rows where they have room."""
+    names, count = look.names, look.trace.n_tokens
+    if not 1 < count <= MOST:
+        return ""
+    rows = []
+    for query in range(count):
+        cells = "".join(
+            f"<td><i style='opacity:{share:.2f}'></i></td>" if share >= 0.005 else "<td></td>"
+            for share in look.row(query)
+        )
+        named = f"<th scope='row'>{escape(names[query])}</th>" if count <= MOST_NAMES else ""
+        rows.append(f"<tr>{named}{cells}</tr>")
+    said = f"L{look.layer} H{look.head}: rows attend to columns"
+    inner = f"<caption>{said}</caption><tbody>{''.join(rows)}</tbody>"
+    return f"<table class='enc-map-of-head' style='--rows:{count}'>{inner}</table>"
+
+
+def _steps(question: Question, look: Look, truth: Truth) -> dict[str, float]:
+    """The numbers that an answer is computed from: products and their sum, or a simulation; empty for others."""
+    if not isinstance(question, NumberQuestion):
+        return {}
+    if question.trial is not None:
+        return {**question.tried(look, 0), "the answer": truth.value}
+    if question.asked.quantity.name == "weighted_sum":
+        pairs = zip(question.asked.arguments["weights"], question.asked.arguments["values"], strict=True)
+        return {f"{weight:g} × {value:g}".replace("-", "−"): weight * value for weight, value in pairs} | {
+            "sum": truth.value
+        }
+    return {}
 
 
 def _caption(question: Question, look: Look) -> str:
@@ -56,9 +115,14 @@ def row(question: Question, look: Look, truth: Truth) -> list[Line]:
     largest = max(float(weights.max()), 1e-9)
     strongest = sorted(range(len(weights)), key=lambda place: (place not in marked, -weights[place]))[:MOST]
     return [
-        Line(names[place], in_words(float(weights[place])), float(weights[place]) / largest, place in marked)
+        Line(names[place], weight(float(weights[place])), float(weights[place]) / largest, place in marked)
         for place in sorted(strongest)
     ]
+
+
+def weight(value: float) -> str:
+    """A weight among others of its row: the last digits of a tiny one say nothing next to a large one."""
+    return "<0.001" if 0 < value < SMALL else in_words(value)
 
 
 def _row(question: Question, look: Look, truth: Truth) -> tuple[Sequence[str], np.ndarray, Sequence[int]] | None:
@@ -88,14 +152,18 @@ def _counted(look: Look, quantity: str, given: Mapping[str, Any]) -> list[int]:
     return [look.token(given["key"])] if "key" in given else []
 
 
-def tokens(question: Question, look: Look) -> list[str]:
-    """The tokens that a question counts; empty for other questions."""
-    asked = question.asked if isinstance(question, NumberQuestion) else None
-    if asked is None or asked.quantity.name not in ("n_tokens", "n_pieces"):
+def tokens(question: Question, look: Look) -> list[list[str]]:
+    """The tokens that a question counts, or those of the texts that it compares; empty for other questions."""
+    if not isinstance(question, NumberQuestion | SentenceQuestion):
         return []
-    trace = look.about(asked.arguments.get("text")).trace
-    hidden = is_special(trace) if asked.quantity.name == "n_pieces" else [False] * trace.n_tokens
-    return [label for label, is_hidden in zip(trace.labels, hidden, strict=True) if not is_hidden]
+    name, given = question.asked.quantity.name, question.asked.arguments
+    about = look.about(question.example if isinstance(question, SentenceQuestion) else given.get("text"))
+    if name == "sentence_cosine":
+        return [list(one.trace.labels) for one in (about, look.about(given["other"]))]
+    if name not in ("n_tokens", "n_pieces"):
+        return []
+    hidden = is_special(about.trace) if name == "n_pieces" else [False] * about.trace.n_tokens
+    return [[label for label, is_hidden in zip(about.trace.labels, hidden, strict=True) if not is_hidden]]
 
 
 def numbers(found: Mapping[str, float], right: Sequence[str] = ()) -> list[Line]:

@@ -10,6 +10,7 @@ from encoder.figures.numbers import exact_or_in_words, three_digits
 from pages.components.gesture import gesture
 from pages.components.row_sketch import row_sketch
 from pages.core.words import plain, say_error
+from pages.core.words.symbols import in_markdown
 from pages.teaching.questions import Look, Question, Truth, controls, gestures, open_kinds
 from pages.teaching.stage import exhibit
 
@@ -31,17 +32,17 @@ def draw(question: Question, look: Look, given: Any, key: str, before_why: Calla
         before_why()
         return
     if truth.value is None:
-        st.info(f"You said: {plain(controls.answer_text(question, look, answer))}", icon=":material/check:")
+        st.info(f"You said: {plain(controls.answer_text(question, look, answer))}", icon=":material/chat_bubble:")
         if isinstance(question, open_kinds.ConclusionQuestion):
             compare(question, answer)
         before_why()
         return
     if grade.right:
-        st.success(f"Right. {plain(controls.true_value(question, look, truth))}", icon=":material/check_circle:")
+        st.success(f"Right. {in_markdown(controls.true_value(question, look, truth))}", icon=":material/check_circle:")
     else:
         yours = plain(controls.answer_text(question, look, answer).rstrip("."))
-        said = "" if question.kind in ("draw", "gesture") else f" You said: {yours}."
-        true = plain(controls.true_value(question, look, truth))
+        said = "" if controls.is_drawn(question, look) else f" You said: {yours}."
+        true = in_markdown(controls.true_value(question, look, truth))
         reason, _ = question.reason(answer, look)
         because = f" Perhaps you thought: “{plain(reason)}”" if reason else ""
         st.warning(f"Not quite.{said}{because} {true}", icon=":material/cancel:")
@@ -63,19 +64,39 @@ def draw(question: Question, look: Look, given: Any, key: str, before_why: Calla
     _behind(question, look, truth, before_why)
 
 
-def truth(question: Question, look: Look | None, before_why: Callable[[], None] = _nothing) -> None:
-    """What the model computes, and why, for somebody who has not answered. before_why: see `draw`."""
+def truth(
+    question: Question,
+    look: Look | None,
+    before_why: Callable[[], None] = _nothing,
+    *,
+    note: str = "",
+    mean: Any = None,
+) -> None:
+    """What the model computes, and why, for somebody who has not answered: without a sign that says right or wrong.
+
+    before_why: see `draw`; note: a sentence before it; mean: of what the class has drawn by hand, None if nobody has.
+    """
     found = None if look is None else question.truth(look)
     if look is None or found is None or found.value is None:
+        if note:
+            st.info(note, icon=":material/info:")
         if isinstance(question, open_kinds.ConclusionQuestion) and question.model:
-            st.markdown(f"**A model answer:** {plain(question.model)}")
+            st.markdown(f"**A model answer:** {in_markdown(question.model)}")
         before_why()
         return
-    if question.kind != "draw":  # its row says all
-        st.success(plain(controls.true_value(question, look, found)), icon=":material/check_circle:")
+    has_row = question.kind == "draw"  # which says all
+    true = "" if has_row else in_markdown(controls.true_value(question, look, found))
+    if note or true:
+        st.info(f"{note} {true}".strip(), icon=":material/info:")
     if isinstance(question, gestures.GestureQuestion):
-        gesture(question.task(look).header, key=f"truth:{question.ask}", given=found.value, truth=found.value)
+        by_hand(question, look, f"truth:{question.ask}", mean)
     _behind(question, look, found, before_why)
+
+
+def by_hand(question: gestures.GestureQuestion, look: Look, key: str, mean: Any) -> None:
+    """What is right, drawn by hand; with the mean of what the class has drawn, None if nobody has."""
+    task = question.task(look)
+    gesture(task.header, key=key, given=mean, truth=task.truth, whose="the mean of the class")
 
 
 def _behind(question: Question, look: Look, found: Truth, before_why: Callable[[], None]) -> None:
@@ -90,7 +111,7 @@ def _behind(question: Question, look: Look, found: Truth, before_why: Callable[[
 
 def _why(question: Question, found: Truth) -> None:
     if question.why:
-        st.write(plain(question.why))
+        st.write(in_markdown(question.why))
     if found.formula:
         st.latex(found.formula)
 
@@ -99,7 +120,7 @@ def compare(question: open_kinds.ConclusionQuestion, answer: str) -> None:
     """A model answer after the reader's own, and how similar their meanings are."""
     if not question.model:
         return
-    st.markdown(f"**A model answer:** {plain(question.model)}")
+    st.markdown(f"**A model answer:** {in_markdown(question.model)}")
     st.caption(
         f"Similarity of meaning: {question.similarity(answer):.2f} (cosine of the two vectors of all-MiniLM-L6-v2; "
         "1: equal). It is only a hint: a wrong sentence about the same words is similar, too. Compare the claims."

@@ -41,15 +41,17 @@ class Bar:
     reason: str = ""
     #: How many said so in the first vote; None without one.
     first: int | None = None
+    #: By which a teacher calls the option, or "".
+    letter: str = ""
 
 
 @dataclass(frozen=True)
 class Vote:
-    """What a class answered: by member, as bars, the mean of drawn rows, and the share of right answers."""
+    """What a class answered: by member, as bars, the mean of what was drawn, and the share of right answers."""
 
     given: Mapping[str, Any]
     bars: Sequence[Bar]
-    mean: list[float] | None
+    mean: list[Any] | None
     right: float | None
     #: The vote before the discussion; None without one.
     first: Vote | None = None
@@ -69,12 +71,14 @@ def read(question: Question, look: Look | None, answers: Mapping[str, str]) -> d
 def bars(
     question: Question, look: Look | None, answers: Sequence[Any], first: Sequence[Any] | None = None
 ) -> list[Bar]:
-    """A histogram: most frequent answers first, numbers in ascending order. A drawn row and a test have none.
+    """A histogram: most frequent answers first, numbers in ascending order; of what is drawn by hand, scores.
+
+    A drawn row and a test have none.
 
     first: the answers of the first vote, counted in the same bars.
     """
     both = [*(first or ()), *answers]
-    if question.kind in ("draw", "gesture", "test") or not both:
+    if question.kind in ("draw", "test") or not both:
         return []
     found, places = (_of_numbers if question.kind == "number" else _of_texts)(question, look, both)
     before = len(both) - len(answers)
@@ -86,7 +90,9 @@ def bars(
 
 def _bar(question: Question, look: Look | None, answer: Any, label: str) -> Bar:
     right = question.is_right(answer, look)
-    return Bar(label, 1, right, question.reason(answer, look)[0] if right is False and look is not None else "")
+    reason = question.reason(answer, look)[0] if right is False and look is not None else ""
+    named = controls.letters(question, look)
+    return Bar(label, 1, right, reason, letter=named[answer] if named else "")
 
 
 def _of_texts(question: Question, look: Look | None, answers: Sequence[Any]) -> tuple[list[Bar], list[int]]:
@@ -127,18 +133,21 @@ def fewer(found: Sequence[Bar], most: int) -> list[Bar]:
     return [*kept, Bar(f"{len(rest)} other answers", sum(bar.count for bar in rest), None, first=first)]
 
 
-def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
-    """The class's answers: a histogram, after a discussion of both votes; of rows of attention, their mean."""
+def draw(now: Room, asked: Asked, question: Question, look: Look | None, *, teaches: bool = False) -> None:
+    """The class's answers: a histogram, after a discussion of both votes; of rows of attention, their mean.
+
+    teaches: mark what is right before the result, too.
+    """
+    revealed = asked.revealed or teaches
     try:
-        answers, first = votes.answers(now, asked.id), votes.first_answers(now, asked)
+        given = of_room(now, asked, question, look)
     except RoomError as error:
         say_error(error, st.warning, icon=None)
         return
-    st.caption(f"{counted(len(answers))} of the class")
-    given = vote(asked.id, answers, question, look, first)
-    if shown := of_class(question, look, given, revealed=asked.revealed):
+    st.caption(f"{counted(len(given.given))} of the class")
+    if shown := of_class(question, look, given, revealed=revealed):
         st.html(shown)
-    for sentence in (*of_both(given, show_right=asked.revealed), moved(given)):
+    for sentence in (*of_both(given, show_right=revealed), moved(given)):
         if sentence:
             st.caption(sentence)
 
@@ -153,7 +162,7 @@ def of_class(question: Question, look: Look | None, given: Vote, *, revealed: bo
 
     A drawn row: the class's mean, after the result below the model's row. most: bars at most.
     """
-    if given.mean is not None and look is not None:
+    if given.mean is not None and look is not None and question.kind == "draw":
         first = given.first.mean if given.first is not None else None
         return _mean(look, given.mean, first, question.truth(look).value if revealed else None)
     return table(fewer(given.bars, most), show_right=revealed) if given.bars else ""
@@ -168,7 +177,7 @@ def _mean(look: Look, mean: Sequence[float], first: Sequence[float] | None, mode
     places = sorted(sorted(range(len(mean)), key=lambda place: -strength[place])[: exhibit.MOST])
     lines = []
     for place in places:
-        *before, own = [(in_words(row[place]), row[place] / largest) for row in rows.values()]
+        *before, own = [(exhibit.weight(row[place]), row[place] / largest) for row in rows.values()]
         lines.append(Line(look.names[place], *own, before=tuple(before)))
     caption = "The class's mean row" + (" below the model's row" if model is not None else "")
     return bars_table(lines, caption, tuple(rows) if len(rows) > 1 else ())
@@ -190,6 +199,11 @@ def moved(given: Vote) -> str:
     return "" if share is None else f"{share:.0%} of those who voted twice changed their answer."
 
 
+def of_room(now: Room, asked: Asked, question: Question, look: Look | None) -> Vote:
+    """The vote of the class as its screens may show it. Raises RoomError."""
+    return vote(asked.id, votes.answers(now, asked.id), question, look, votes.first_answers(now, asked))
+
+
 def vote(
     asked: str,
     answers: Mapping[str, str],
@@ -203,7 +217,7 @@ def vote(
     def make() -> Vote:
         given = read(question, look, dict(ordered))
         values = [*given.values()]
-        mean = np.mean(values, axis=0).tolist() if question.kind == "draw" and values else None
+        mean = np.mean(values, axis=0).tolist() if values and controls.is_drawn(question, look) else None
         earlier = vote(f"{asked} first", first, question, look) if first else None
         found = bars(question, look, values, None if earlier is None else [*earlier.given.values()])
         return Vote(given, found, mean, votes.share_right(question, look, given), earlier)
@@ -222,6 +236,7 @@ def lines(found: Sequence[Bar], *, show_right: bool) -> list[Line]:
             show_right and bool(bar.right),
             bar.reason if show_right else "",
             () if bar.first is None else ((str(bar.first), bar.first / largest),),
+            bar.letter,
         )
         for bar in found
     ]
@@ -283,7 +298,8 @@ def rows(
 
 
 def _text(question: Question, look: Look | None, value: Any) -> str:
-    return json.dumps(value) if question.kind == "draw" else controls.answer_text(question, look, value)
+    """A cell of the table: words, or the numbers of a drawing as JSON."""
+    return json.dumps(value) if controls.is_drawn(question, look) else controls.answer_text(question, look, value)
 
 
 def _utc(seconds: float) -> str:
@@ -292,14 +308,14 @@ def _utc(seconds: float) -> str:
 
 
 def _right_answer(question: Question, look: Look | None) -> str:
-    """What is right, in words; "" where nothing is computed, or it is a drawing."""
-    if look is None or question.kind in ("draw", "gesture", "test"):
+    """What is right, as an answer is written; "" where nothing is computed."""
+    if look is None or question.kind == "test":
         return ""
     try:
         truth = question.truth(look)
     except EncoderError:
         return ""
-    return "" if truth.value is None else controls.right_answer(question, look, truth)
+    return "" if truth.value is None else " or ".join(_text(question, look, one) for one in truth.answers)
 
 
 def _writable(text: str) -> str:

@@ -8,6 +8,7 @@ import html
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -15,8 +16,9 @@ from encoder.errors import EncoderError
 from pages.components.gesture import gesture
 from pages.components.rooms import room_refresh
 from pages.core.words.markdown import say_error
+from pages.core.words.symbols import in_html
 from pages.state import links
-from pages.teaching.lessons import on_stage, progress
+from pages.teaching.lessons import lesson, on_stage, progress
 from pages.teaching.questions import Look, Question, controls
 from pages.teaching.questions.gestures import GestureQuestion
 from pages.teaching.questions.kinds import NumberQuestion, OrderQuestion, TokenQuestion
@@ -24,12 +26,14 @@ from pages.teaching.questions.open_kinds import ConclusionQuestion
 from pages.teaching.questions.question import Choosing, Truth
 from pages.teaching.rooms import Asked, Room, RoomError, session
 from pages.teaching.rooms.room import BARS, spaced
-from pages.teaching.stage import exhibit, invite, results, votes
-from pages.teaching.stage.asked import read, sentences
-from pages.teaching.stage.bars import Line, drawn
+from pages.teaching.stage import exhibit, invite, outcome, results, votes
+from pages.teaching.stage.asked import prose_of, read, sentences
+from pages.teaching.stage.bars import Line, drawn, lettered
 
 #: Characters of question and options above which the type is smaller.
 LONG = 330
+#: Characters of a step's text for which there is room besides.
+PROSE = 250
 #: Options that are single words stand next to each other.
 SHORT_OPTION = 14
 #: Lines of an exhibit below which the answer has a line of its own.
@@ -67,7 +71,7 @@ def draw(now: Room) -> bool:
     page = now.view.get("page", "")
     is_step = opened is not None and opened.step.view.get("page", page) == page
     title = opened.step.title if opened and is_step else links.title(page)  # the teacher may open another page
-    st.html(f"<header class='enc-wall-step'>{html.escape(title)}{_code(now)}</header>")
+    st.html(f"<header class='enc-wall-step'>{in_html(title)}{_code(now)}</header>")
     return True
 
 
@@ -88,17 +92,19 @@ def _question(asked_id: str) -> None:
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
         return
-    st.html(face(asked, question, look, answers, here, _code(now), first=first, hides_bars=BARS in now.hidden))
+    options = {"first": first, "hides_bars": BARS in now.hidden, "prose": prose_of(asked)}
+    st.html(face(asked, question, look, answers, here, _code(now), **options))
     if isinstance(question, GestureQuestion) and look is not None:
-        _by_hand(asked, question, look)
+        _by_hand(asked, question, look, results.vote(asked.id, answers, question, look, first).mean)
 
 
-def _by_hand(asked: Asked, question: GestureQuestion, look: Look) -> None:
-    """What the class does by hand, between question and reason; after the result, what is right."""
-    task = question.task(look)
-    truth = task.truth if asked.revealed else None
+def _by_hand(asked: Asked, question: GestureQuestion, look: Look, mean: Any) -> None:
+    """What the class does by hand, between question and reason; after the result, what is right, and its mean."""
     with st.container(key="wall-gesture"):
-        gesture(task.header, key=f"wall:{asked.id}:{asked.revealed}", given=truth, truth=truth)
+        if asked.revealed:
+            outcome.by_hand(question, look, f"wall:{asked.id}:result", mean)
+        else:
+            gesture(question.task(look).header, key=f"wall:{asked.id}")
 
 
 def face(
@@ -111,17 +117,20 @@ def face(
     *,
     first: Mapping[str, str] | None = None,
     hides_bars: bool = False,
+    prose: str = "",
 ) -> str:
     """A question as the wall shows it. answers: JSON by member; here: members who are present; code: HTML.
 
-    first: the answers of the first vote; hides_bars: show how many have answered, and not what, until the result.
+    first: the answers of the first vote; hides_bars: show how many have answered, and not what, until the result;
+    prose: what the step says before it asks, as Markdown.
     """
     vote = results.vote(asked.id, answers, question, look, first)
     value = ""
     if asked.revealed and isinstance(question, ConclusionQuestion) and question.model:
-        inner = f"<p class='enc-wall-true'>{html.escape(question.model)}</p><div class='enc-wall-exhibit'></div>"
+        shown = "" if look is None else exhibit.picture(question, look, asked.view, question.truth(look))
+        inner = f"<p class='enc-wall-true'>{in_html(question.model)}</p>{_exhibit(shown)}"
     elif asked.revealed and look is not None and (truth := question.truth(look)).value is not None:
-        inner = _revealed(question, look, truth, vote)
+        inner = _revealed(question, look, truth, vote, asked.view)
         if isinstance(question, NumberQuestion) and exhibit.row(question, look, truth):
             value = f" <em>{exhibit.answer(question, look, truth)}</em>"  # a row fills the wall
     elif asked.revealed and not isinstance(question, Choosing):
@@ -130,9 +139,18 @@ def face(
         inner = _open(question, look, None if hides_bars and not asked.revealed else vote)
     return (
         f"<section class='enc-wall{_size(question, look)}' aria-label='Question'>"
-        f"<h1>{html.escape(question.ask)}{value}</h1>{_about(asked, question, look)}{inner}{_both_votes(asked, vote)}"
+        f"{_before(asked, question, look, prose)}<h1>{in_html(question.ask)}{value}</h1>"
+        f"{_about(asked, question, look)}{inner}{_both_votes(asked, vote)}"
         f"<footer><b>{_count(asked, vote, len(answers), here)}</b>{code}</footer></section>"
     )
+
+
+def _before(asked: Asked, question: Question, look: Look | None, prose: str) -> str:
+    """What the step says before it asks, where the wall has room for it."""
+    has_room = _characters(question, look) + len(prose) <= LONG + PROSE and question.kind not in ("draw", "gesture")
+    if not prose or asked.revealed or asked.before or not has_room:
+        return ""
+    return f"<div class='enc-wall-prose'>{lesson.in_html(prose)}</div>"
 
 
 def _count(asked: Asked, vote: results.Vote, answers: int, here: int) -> str:
@@ -194,7 +212,7 @@ def _listed(lines: Sequence[Line], names: str = "") -> str:
     return f"<ol class='enc-wall-options{names}'>{items}</ol>"
 
 
-def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote) -> str:
+def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote, view: Mapping[str, str]) -> str:
     """The right number or option in the middle, with the row or the numbers that it rests on, and why.
 
     Options stay with the answers of the class: what many chose is what the class talks about.
@@ -210,14 +228,19 @@ def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote) 
     elif vote.mean is not None:  # it has the model's row, too
         bars = results.of_class(question, look, vote, revealed=True)
     large = f"<p class='enc-wall-answer'>{html.escape(answer)}</p>" if answer and len(answer) <= 40 else ""
-    said = large or f"<p class='enc-wall-true'>{html.escape(controls.true_value(question, look, truth))}</p>"
+    said = large or f"<p class='enc-wall-true'>{in_html(controls.true_value(question, look, truth))}</p>"
     if isinstance(question, Choosing) and not isinstance(question, TokenQuestion):
         right = [question.choices(look)[one] for one in truth.answers]
         lines = options(question, look, vote.bars)
         said = _listed([replace(line, right=line.label in right) for line in lines])
     said = "" if is_marked else said
-    why = f"<p class='enc-wall-why'>{html.escape(question.why)}</p>" if question.why else ""
-    return f"{said}{_exhibit(bars, below)}{why}" if question.kind != "gesture" else f"{HANDS}{why}"
+    why = f"<p class='enc-wall-why'>{in_html(question.why)}</p>" if question.why else ""
+    if shown := exhibit.picture(question, look, view, truth):
+        bars = f"<div>{bars}</div>{shown}" if bars else shown
+    if question.kind != "gesture":
+        return f"{said}{_exhibit(bars, below)}{why}"
+    of_class = results.of_class(question, look, vote, revealed=True, most=MOST_ORDERS) if vote.mean is None else ""
+    return f"{said}{HANDS}{_exhibit('', of_class) if of_class else ''}{why}"
 
 
 def options(question: Question, look: Look | None, bars: Sequence[results.Bar] | None) -> list[Line]:
@@ -226,12 +249,13 @@ def options(question: Question, look: Look | None, bars: Sequence[results.Bar] |
         return [Line(label, "", 0) for label in question.begins_with(look)]
     if not isinstance(question, Choosing):
         return []
-    texts = question.choices(look).values()  # type: ignore[arg-type] # a poll needs no look
+    texts, named = question.choices(look), controls.letters(question, look)  # type: ignore[arg-type] # a poll: no look
     if bars is None:
-        return [Line(text, "", 0) for text in texts]
+        return [Line(text, "", 0, letter=named.get(one, "")) for one, text in texts.items()]
     known = {bar.label: bar for bar in bars}
     nobody = results.Bar("", 0, None, first=0 if bars and bars[0].first is not None else None)
-    return results.lines([replace(known.get(text, nobody), label=text) for text in texts], show_right=False)
+    found = [replace(known.get(text, nobody), label=text, letter=named.get(one, "")) for one, text in texts.items()]
+    return results.lines(found, show_right=False)
 
 
 def _counted(question: Question, bars: Sequence[results.Bar]) -> list[Line]:
@@ -244,14 +268,18 @@ def _counted(question: Question, bars: Sequence[results.Bar]) -> list[Line]:
 def _bar(line: Line) -> str:
     said = f"{line.before[0][0]} → {line.said}" if line.before else line.said
     number = f"<b>{html.escape(said)}</b>" if said else ""
-    label = html.escape(line.label) + (" ✓" if line.right else "")
+    label = lettered(line) + (" ✓" if line.right else "")
     return f"<span>{label}</span>{number}{drawn(line)}"
 
 
 def _size(question: Question, look: Look | None) -> str:
+    is_long = _characters(question, look) > LONG and not isinstance(question, ConclusionQuestion)
+    return " enc-wall-long" if is_long else ""
+
+
+def _characters(question: Question, look: Look | None) -> int:
     texts = [] if not isinstance(question, Choosing) else question.choices(look).values()  # type: ignore[arg-type]
-    characters = len(question.ask) + sum(map(len, texts))
-    return " enc-wall-long" if characters > LONG and not isinstance(question, ConclusionQuestion) else ""
+    return len(question.ask) + sum(map(len, texts))
 
 
 def _code(now: Room) -> str:

@@ -1,0 +1,30 @@
+"""Symbols of formulas inside a text that has no marks: d_k, W_Q and e^-1 as they are printed."""
+
+import html
+import re
+
+from pages.core.words.markdown import plain
+
+_SYMBOL = re.compile(r"\b([A-Za-z])_([A-Za-z]+)\b|\b(e)\^(-?\d+)")
+
+
+def in_html(text: str) -> str:
+    """The text as HTML, escaped."""
+
+    def printed(found: re.Match[str]) -> str:
+        base, below, power, exponent = found.groups()
+        return f"{base}<sub>{below}</sub>" if base else f"{power}<sup>{exponent.replace('-', '−')}</sup>"
+
+    return _SYMBOL.sub(printed, html.escape(text))
+
+
+def in_markdown(text: str) -> str:
+    """The text inside Markdown, escaped."""
+    found, end = "", 0
+    for one in _SYMBOL.finditer(text):
+        base, below, power, exponent = one.groups()
+        found += plain(text[end : one.start()])
+        found += rf"${base}_\mathrm{{{below}}}$" if base and len(below) > 1 else f"${base}_{below}$" if base else ""
+        found += f"${power}^{{{exponent}}}$" if power else ""
+        end = one.end()
+    return found + plain(text[end:])

@@ -1,0 +1,111 @@
+"""What wall, phone and desk make of a question: its letters, what it rests on, a gesture's result."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pages.core.frame.frame import import_params
+from pages.core.words import symbols
+from pages.teaching.lessons import library
+from pages.teaching.lessons.lesson import Step
+from pages.teaching.questions import Look, Question, gestures, read_question
+from pages.teaching.rooms import Asked
+from pages.teaching.stage import bars, exhibit, results, wall
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _registered() -> None:
+    import_params()
+
+
+def face(question: Question, look: Look, answers: dict[str, str], *, revealed: bool = False, **more: Any) -> str:
+    asked = Asked("R-1", question.definition(), more.pop("view", {}), revealed=revealed)
+    return wall.face(asked, question, look, answers, len(answers), **more)
+
+
+def of_lesson(name: str, number: int) -> tuple[Question, Look, Step]:
+    lesson = library.find(name)
+    assert lesson
+    step = lesson.step(number)
+    assert step.question
+    return step.question, library.look_of(step.view), step
+
+
+def test_a_bar_is_as_long_as_its_number() -> None:
+    shares = [0.00284, 0.00369, 0.00922, 0.0443, 0.0502, 1]
+    written = bars.table([bars.Line(str(one), str(one), one) for one in shares], "weights")
+    assert [float(one) for one in re.findall(r"width:([\d.e-]+)%", written)] == pytest.approx([100 * x for x in shares])
+
+
+def test_symbols_are_printed_as_in_formulas() -> None:
+    assert symbols.in_html("<b> d_k, W_Q and e^-1") == "&lt;b&gt; d<sub>k</sub>, W<sub>Q</sub> and e<sup>−1</sup>"
+    assert symbols.in_markdown("*d_k* of d_model, e^-1") == r"\*$d_k$\* of $d_\mathrm{model}$, $e^{-1}$"
+    assert symbols.in_html("text_b, no_such_thing, [SEP]") == "text_b, no_such_thing, [SEP]"
+
+
+def test_a_teacher_can_call_an_option_and_the_class_has_read_what_the_step_says() -> None:
+    question, look, step = of_lesson("01-tokens", 3)
+    shown = face(question, look, {"one": "1"}, prose=step.prose)
+    assert re.findall(r"<li><span><b>(\w)</b>", shown) == ["A", "B", "C"]
+    assert "its row in the embedding table" in shown
+    revealed = face(question, look, {"one": "1"}, revealed=True, prose=step.prose)
+    assert "<span><b>B</b> Both ids are equal. ✓</span><b>1</b>" in revealed
+    assert "its row in the embedding table" not in revealed
+    assert "token id: the (5)" in revealed
+
+
+@pytest.mark.parametrize(
+    ("lesson", "number", "part"),
+    [
+        ("01-tokens", 5, "enc-counted"),
+        ("01-tokens", 6, "enc-counted"),
+        ("01-tokens", 7, "enc-counted"),
+        ("03-one-weight-by-hand", 5, "<tr"),
+        ("04-heads", 1, "enc-map-of-head"),
+        ("04-heads", 6, "enc-map-of-head"),
+        ("04-heads", 8, "enc-map-of-head"),
+        ("11-how-weights-are-learned", 2, "<tr"),
+    ],
+)
+def test_a_result_shows_what_it_rests_on(lesson: str, number: int, part: str) -> None:
+    question, look, step = of_lesson(lesson, number)
+    assert part in face(question, look, {}, revealed=True, view=step.view).partition("enc-wall-exhibit")[2]
+
+
+def test_a_map_has_the_weights_of_its_head() -> None:
+    question, look, _ = of_lesson("04-heads", 1)
+    layer, head = question.truth(look).answers[0]
+    shown = exhibit.picture(question, look, {}, question.truth(look))
+    weights = np.stack([look.at(layer, head).row(i) for i in range(look.trace.n_tokens)])
+    drawn = [float(one) for one in re.findall(r"opacity:([\d.]+)", shown)]
+    assert drawn == pytest.approx([round(float(one), 2) for one in weights.ravel() if one >= 0.005])
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "label"),
+    [
+        ("cut-a-word", [4], "book|shelf"),
+        ("sort-by-weight", ["street", "cross", "[CLS]", "tired", "animal"], "street > cross > [CLS] > tired > animal"),
+        ("draw-a-mask", np.tril(np.ones((4, 4)), -1).tolist(), "score 0.2 to 0.3"),
+    ],
+)
+def test_a_gesture_shows_and_exports_what_the_class_did(name: str, given: Any, label: str) -> None:
+    question, look = read_question({"kind": "gesture", "gesture": name}), library.look_of({})
+    assert isinstance(question, gestures.GestureQuestion)
+    truth = question.truth(look).value
+    answers = {"one": json.dumps(given), "two": json.dumps(truth)}
+    vote = results.vote(name, answers, question, look)
+    assert {bar.label: bar.right for bar in vote.bars} == {label: False, question.text(truth, look): True}
+    is_drawn = name == "draw-a-mask"
+    assert (vote.mean is not None) == is_drawn
+    shown = face(question, look, answers, revealed=True)
+    assert question.task(look).said in shown.replace("&gt;", ">")
+    assert ("enc-bars" in shown) == (not is_drawn)
+    first, second = results.rows(question, look, answers, {}, 1, {})
+    assert first["answer"] == (json.dumps(given) if is_drawn else label)
+    assert second["answer"] == first["right_answer"] != ""
