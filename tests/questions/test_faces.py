@@ -21,6 +21,7 @@ from pages.teaching.stage import bars, exhibit, results, wall
 @pytest.fixture(scope="module", autouse=True)
 def _registered() -> None:
     import_params()
+    library._kept.cache_clear()  # a test before may have read the lessons without the pages' values
 
 
 def face(question: Question, look: Look, answers: dict[str, str], *, revealed: bool = False, **more: Any) -> str:
