@@ -846,7 +846,7 @@ def test_a_room_is_closed_while_the_class_votes(school: School, monkeypatch: pyt
     again, other = school.teacher()
     assert again.line["code"] == other != code
     del student.app.session_state["_room_page"]  # of the room before
-    student.open("classroom").put("text_input", "classroom:code", other).click("classroom:join")
+    student.open("classroom").write("text_input", "classroom:code", other).click("classroom:join")
     assert student.line["code"] == other
     student.news()
     assert not school.store.answers(other, "late"), "it is no answer of the next room"
@@ -859,7 +859,7 @@ def test_who_joins_again_under_another_nickname_keeps_her_answers(school: School
     question = put(school, code, definition)
     ada.news().put("button_group", f"room:{question}:chosen", 0).click(f"room:{question}:give")
     ada.press("around").open("classroom").click("classroom:leave")
-    ada.put("text_input", "classroom:code", code).put("text_input", "classroom:nickname", "Grace")
+    ada.write("text_input", "classroom:code", code).write("text_input", "classroom:nickname", "Grace")
     ada.click("classroom:join")
     assert [one.nickname for one in school.store.members(code).values()] == ["Grace"]
     ada.news().click(f"room:{question}:again").put("button_group", f"room:{question}:chosen", 1)
