@@ -133,6 +133,7 @@ class Classroom:
         self.parts = Parts()
         self.lost: list[str] = []
         self.counts: Counter[str] = Counter()
+        self.asked: set[tuple[str, int]] = set()  # lesson and step: the room keeps the result for the next time
         self._killed_at, self._store_is_away = -PATIENCE, False
         self._waits_since = math.inf  # for a change to be on all screens
         self.processor: dict[str, float] = {}
@@ -195,6 +196,8 @@ class Classroom:
 
         try:
             await self._click(lesson, number)
+            if (lesson.name, number) in self.asked:
+                await self.screens["desk"].get_by_role("button", name="Ask again").click()
         except Late:
             await self._lose(f"step {number} of {lesson.title} cannot be chosen", self.screens["desk"])
             return False
@@ -218,6 +221,7 @@ class Classroom:
         await asyncio.sleep(self.chance.uniform(1, 3))
         if question is None:
             return True
+        self.asked.add((lesson.name, number))
         await self._answers(question)
         await self.screens["desk"].get_by_role("button", name="Show the result").click()
         await self._seen(Change("result", said, step.title, question.ask))
@@ -295,6 +299,9 @@ class Classroom:
         kept = {} if room is None or room.question is None else self.store.answers(self.code, room.question.id)
         self.counts["answers, in the store"] += len(kept)
         if len(kept) < len(clicked):
+            for page in phones:
+                if await page.locator('[class*="st-key-ballot"] [class*="-give"]').count():
+                    await self._lose(f"an answer to “{question.ask}” is not in the store", page)
             self.lost.append(f"{len(clicked) - len(kept)} answers to “{question.ask}”")
 
     async def _answer(self, page: Page, question: Question) -> float:
