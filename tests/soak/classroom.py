@@ -56,7 +56,12 @@ CLICKS = """addEventListener("click", (event) => {
 SHOWN = """([screen, change]) => {
   const words = (text) => (text ?? "").replace(/[^\\p{L}\\p{N}]/gu, "");
   const all = (selector) => [...document.querySelectorAll(selector)];
-  const has = (selector, text) => all(selector).some((one) => words(one.textContent).includes(words(text)));
+  const printed = (one) => {  // a typeset formula has its letters for screen readers, too
+    const copy = one.cloneNode(true);
+    for (const hidden of copy.querySelectorAll(".katex-mathml")) hidden.remove();
+    return words(copy.textContent);
+  };
+  const has = (selector, text) => all(selector).some((one) => printed(one).includes(words(text)));
   if (document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState !== "notRunning") return false;
   const ballot = '[class*="st-key-ballot"]';
   const unanswered = `${ballot} :is([class*="-give"], [class*="-again"])`;
