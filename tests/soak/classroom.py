@@ -202,6 +202,8 @@ class Classroom:
         try:
             await self._click(lesson, number)
             if (lesson.name, number) in self.asked:
+                step = vars(Change("step", f"step {number} of {lesson.last}", ""))
+                await self._when(self.screens["desk"], SHOWN, ["desk", step])
                 await self.screens["desk"].get_by_role("button", name="Ask again").click()
         except Late:
             await self._lose(f"step {number} of {lesson.title} cannot be chosen", self.screens["desk"])
