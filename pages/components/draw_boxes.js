@@ -37,6 +37,8 @@ class BoxesView extends Drawing {
     help.id = this.helpId = `enc-boxes-${Math.random().toString(36).slice(2)}`;
     /** @type {DrawnBox[]} */
     this.boxes = [];
+    /** @type {string | undefined} */
+    this.told = undefined; // the boxes that Python has or was sent, as JSON
     this.selected = -1;
     this.drag = null;
     this.timer = 0;
@@ -58,12 +60,14 @@ class BoxesView extends Drawing {
     this.header = header;
     this.showGround(arrays.ground.data);
     this.page.style.setProperty("--aspect", String(header.aspect));
-    const isOlder = header.heard < this.sentId; // an older answer must not undo a newer change
-    if (!isOlder && JSON.stringify(header.boxes) !== JSON.stringify(this.spoken())) {
+    const [given, own] = [JSON.stringify(header.boxes), JSON.stringify(this.spoken())];
+    // An older answer must not undo a newer change, nor one that is not told yet, such as words that are being typed.
+    const isNewer = header.heard >= this.sentId && (this.told === undefined || own === this.told);
+    if (isNewer && given !== own) {
       this.boxes = header.boxes.map((one) => ({ ...one }));
       if (this.selected >= this.boxes.length) this.selected = -1;
     }
-    if (!isOlder) this.told = JSON.stringify(header.boxes);
+    if (isNewer) this.told = given;
     this.paint();
   }
 

@@ -196,8 +196,9 @@ def test_boxes_are_drawn_with_keys(tab: Tab) -> None:
         page.keyboard.press(key)
     page.wait_for_url(f"**boxes={left + 10}.{upper + 5}.{right + 15}.{lower}&**")
     expect(box).to_be_focused()  # also after the run
+    page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.keyboard.type(" of all")
+    page.keyboard.type(" of all", delay=300)  # the answer to the arrow key comes meanwhile
     page.keyboard.press("Escape")
     page.wait_for_url("**text=Sum+of+all&**")
     page.get_by_role("button", name="Sum of all. Box 1").press("Delete")

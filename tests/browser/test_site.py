@@ -87,7 +87,7 @@ def test_queries_keys_values_and_moved_norms_have_the_numbers_of_python(visitor:
     expect(drawn).to_have_count(3)
     are_vectors(visitor.evaluate(SHOWN), SENTENCE, 1, 3)
     visitor.locator("#head .nsewdrag").nth(1).click(position={"x": 20, "y": 5})
-    expect(visitor.locator("#said")).to_contain_text("→ “[CLS]”")
+    expect(visitor.locator("#said")).to_contain_text("match “[CLS]”")
     assert "&j=0" in visitor.url
     visitor.locator("[data-name=view]").select_option("Compare")
     visitor.get_by_label("What to compare").select_option("Another model")
