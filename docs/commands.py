@@ -1,7 +1,6 @@
 """Every command with its options: a page of `make docs`, from the table that the command line is made of."""
 
 import argparse
-import re
 
 from encoder.cli import main
 from encoder.cli.command import Command, Option
@@ -13,20 +12,17 @@ As `encoderscope COMMAND --help` says it; [From a shell](../command-line.md) has
 
 def _plain(text: str) -> str:
     """One line of a table."""
-    return (
-        " ".join(re.sub(r"%\((\w+)\)s", r"\1", text).replace("%%", "%").split())
-        .replace("|", "\\|")
-        .replace("<", "&lt;")
-    )
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
 def _option(one: Option) -> str:
-    return f"| {', '.join(f'`{flag}`' for flag in one.flags)} | {_plain(str(one.settings.get('help') or ''))} |"
+    action = argparse.ArgumentParser(add_help=False).add_argument(*one.names, **one.settings)
+    return f"| {', '.join(f'`{flag}`' for flag in one.flags)} | {_plain((action.help or '') % vars(action))} |"
 
 
 def _command(name: str, command: Command) -> list[str]:
     shown = [one for one in command.options if one.flags and one.settings.get("help") is not argparse.SUPPRESS]
-    lines = ["", f"## encoderscope {name}", "", _plain(command.help).capitalize() + ".", ""]
+    lines = ["", f"## encoderscope {name}", "", _plain(command.sentence), ""]
     lines += ["```sh", f"encoderscope {command.example}", "```"] if command.example else []
     return [*lines, "", "| option | effect |", "|---|---|", *map(_option, shown)] if shown else lines
 

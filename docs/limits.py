@@ -16,10 +16,7 @@ ELSEWHERE = (
 def row(limit: limits.Limit) -> tuple[str, str, str, str]:
     """The cells of a limit."""
     usual = f"{limit.usual:,} {limit.unit}".strip()
-    if limit.own is not None:
-        own = f"{limit.own:,} {limit.unit}".strip()
-    else:
-        own = "its free memory" if limit.variable else "the same"
+    own = limit.own_said or "the same" if limit.own is None else f"{limit.own:,} {limit.unit}".strip()
     return limit.what, usual, own, f"`{limit.variable}`" if limit.variable else "-"
 
 

@@ -19,6 +19,7 @@ import pytest
 from PIL import Image
 
 import encoder
+from docs import commands
 from encoder import causal, diagnose
 from encoder.cli import completion, doctor, lesson, main, progress
 from encoder.cli.command import CODES, Parser
@@ -113,6 +114,19 @@ def test_the_example_of_the_help_runs(name: str, folder: Path, monkeypatch: pyte
     run_example(words, monkeypatch)
     if "--out" in words:
         assert Path(words[words.index("--out") + 1]).exists()
+
+
+def test_the_document_of_all_commands_says_what_their_help_says():
+    of_each = dict(part.split("\n", 1) for part in commands.text().split("\n## encoderscope ")[1:])
+    assert list(of_each) == list(main.COMMANDS)
+    for name, part in of_each.items():
+        command = main.COMMANDS[name]
+        assert part.strip().split("\n")[0][1:].removesuffix(".") == command.help[1:], "with its capitals"
+        printed = "".join(Parser(command).format_help().split())  # which breaks lines, also after a hyphen
+        cells = [row.split("` | ")[1].removesuffix(" |") for row in part.splitlines() if row.startswith("| `")]
+        plain = [cell.replace("\\|", "|").replace("&lt;", "<") for cell in cells]
+        assert [cell for cell in plain if "".join(cell.split()) not in printed] == []
+        assert not any("default: default" in cell or cell.count("(default:") > 1 for cell in plain)
 
 
 def documented() -> list[str]:

@@ -98,9 +98,11 @@ def test_the_table_of_limits_has_each_with_what_changes_it():
     for limit in limits.TABLE:
         usual, own, change = shown[limit.what]
         assert usual == f"{limit.usual:,} {limit.unit}".strip()
-        assert (own == "the same") == (limit.own is None and not limit.variable)
+        assert (own == "the same") == (limit.own is None and not limit.own_said)
         assert change.strip("`") == (limit.variable or "-")
         assert not limit.variable or limit.variable in DOCUMENT
+    assert "memory" in shown[limits.TRACE.what][1]
+    assert "memory" not in shown[limits.WORK.what][1], "work is not bounded by memory"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script")

@@ -35,6 +35,7 @@ def test_a_word_of_a_newcomer_opens_one_entry_whose_control_is_named() -> None:
     assert [label for label in named if f'"{label}"' not in drawn] == []
     text = how_to.text()
     assert all(how_to.steps(one, how_to.pages()) for one in entries), "a page, a control or steps of its own"
+    assert f"Use {how_to.CONTROLS['model-picture']}." not in text, "its entries say which part"
     for title, words in how_to.INDEXED.items():
         [said] = [f"{one['title']} {one['asks']}".lower() for one in entries if one["title"] == title]
         assert [word for word in words.split() if not re.search(rf"\b{word}", said)] == []

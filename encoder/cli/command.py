@@ -80,7 +80,7 @@ def option(
         settings["choices"] = CHOICES[choices] if isinstance(choices, str) else choices
     if "help" not in settings:
         settings["help"] = argparse.SUPPRESS
-    elif settings.get("default") not in (None, []):
+    elif settings.get("default") not in (None, [], ""):
         settings["help"] += " (default: %(default)s)"
     return Option((name, *also), settings, declared)
 
@@ -142,6 +142,11 @@ class Command:
     #: Exit codes that mean something else than those of `CODES`.
     codes: Mapping[int, str] = field(default_factory=dict)
 
+    @property
+    def sentence(self) -> str:
+        """The line of help as a sentence, or as its question."""
+        return f"{self.help[0].upper()}{self.help[1:]}{'' if self.help.endswith('?') else '.'}"
+
 
 def exit_codes(command: Command | None = None) -> str:
     """The exit codes of a command, or those of all, in one sentence."""
@@ -181,11 +186,10 @@ class Parser(argparse.ArgumentParser):
         if command.takes:
             given = "TEXT ... | --texts FILE" if command.takes == "texts" else "TEXT | --texts FILE | --file FILE"
             places = f"MODEL (--text {given} | -)"
-        about = command.about or f"{command.help[0].upper()}{command.help[1:]}."
         super().__init__(
             prog=f"{PROGRAM} {command.name}",
             usage=filled(" ".join(f"{PROGRAM} {command.name} {places} [OPTIONS]".split()), "       "),
-            description=filled(about + _models(command)),
+            description=filled((command.about or command.sentence) + _models(command)),
             epilog=f"{narrow(f'Example: {PROGRAM} {command.example}')}\n\n{filled(exit_codes(command))}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -27,6 +28,7 @@ from encoder.diagnose.verdict import MOST_TOGETHER
 from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
+from encoder.inputs.layout import InputKind
 from encoder.trace import gradual
 
 V = TypeVar("V")
@@ -89,7 +91,8 @@ def verdict(options: argparse.Namespace) -> engine.Verdict:
     model = text_encoder(load(options.model, device=options.device))
     prompt = _prompt(model, options.prompt)
     sent = tuple(text for text in _texts(options) for _ in range(options.repeat))
-    return _searched(options, options.model, model, sent, _vectors(options, lambda: model, sent, prompt), prompt)
+    vectors = _vectors(options, lambda: model, sent, model.takes, prompt)
+    return _searched(options, options.model, model, sent, vectors, prompt)
 
 
 def _verdict_of_media(options: argparse.Namespace) -> engine.Verdict:
@@ -99,7 +102,8 @@ def _verdict_of_media(options: argparse.Namespace) -> engine.Verdict:
     files = _files(options.media)
     model = signal_encoder(load(options.model, device=options.device))
     prompt = _prompt(model, options.prompt)
-    return _searched(options, options.model, model, files, _vectors(options, lambda: model, files, prompt), prompt)
+    vectors = _vectors(options, lambda: model, files, model.takes, prompt)
+    return _searched(options, options.model, model, files, vectors, prompt)
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -182,7 +186,11 @@ def _texts(options: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _vectors(
-    options: argparse.Namespace, model: Callable[[], TextEncoder | SignalEncoder], texts: Inputs, prompt: str | None
+    options: argparse.Namespace,
+    model: Callable[[], TextEncoder | SignalEncoder],
+    texts: Inputs,
+    takes: InputKind,
+    prompt: str | None,
 ) -> np.ndarray:
     """The other program's vectors: of a file, of a server, or of an ONNX file, which needs the model's tokens."""
     given = [name for name in ("vectors", "endpoint", "onnx") if getattr(options, name)]
@@ -196,7 +204,7 @@ def _vectors(
         return engine.embed_by_onnx(text_encoder(model()), options.onnx, texts, prompt=prompt)
     server = engine.Endpoint(options.endpoint, options.server_model or "", options.batch)
     if isinstance(texts, Mapping):
-        return server.embed_files(texts, model().takes)
+        return server.embed_files(texts, takes)
     return server.embed(texts)
 
 
@@ -220,24 +228,44 @@ def _tower(model: Model, media: bool) -> TextEncoder | SignalEncoder:
 
 @misused
 def check_golden(options: argparse.Namespace) -> int:
-    """Compare another program with a golden file; where it differs, diagnose."""
+    """Compare another program with a golden file; where it differs, diagnose with the model, if it opens here."""
     golden = engine.read_golden(options.golden)
-    source = options.model or golden.run.model.source
-    opened = cache(lambda: golden.model_of(load(source, device="cpu")))  # where its numbers are needed
-    vectors = _vectors(options, opened, golden.inputs, golden.prompt)
-    differences = golden.differences(vectors)
-    worst, limit = float(differences.max()), golden.tolerance(options.precision)
-    if worst <= limit:
-        facts = {"verdict": "sound", "difference": worst, "tolerance": limit, "fingerprint": golden.fingerprint.id}
-        say(options, f"The same: largest relative difference: {worst:.2g}, tolerance: {limit:.2g}.", facts)
+    opened = cache(lambda: _model_of(golden, options.model))  # where its numbers are needed
+    vectors = _vectors(options, opened, golden.inputs, golden.takes, golden.prompt)
+    worst, limit = float(golden.differences(vectors).max()), golden.tolerance(options.precision)
+    same = worst <= limit
+    found = f"largest relative difference: {worst:.2g}" if math.isfinite(worst) else "the width differs"
+    said = f"{'The same' if same else 'Other vectors'}: {found}, tolerance: {limit:.2g}."
+    facts = {
+        "verdict": "sound" if same else "unknown", "difference": worst if math.isfinite(worst) else None,
+        "tolerance": limit, "fingerprint": golden.fingerprint.id,
+    }  # fmt: skip
+    if same:
+        say(options, said, facts)
         return 0
-    changed = engine.fingerprint(opened(), golden.prompt).differences(golden.fingerprint)
+    try:
+        model = opened()
+    except CommandError as error:
+        say(options, f"{said}\nNot diagnosed. {error}", {**facts, "trouble": str(error)})
+        return 1
+    if not options.json:  # the diagnosis is its object
+        print(said, flush=True)
+    changed = engine.fingerprint(model, golden.prompt).differences(golden.fingerprint)
     for name, (now, then) in changed.items():
         print(f"The model here is not that of the golden file: {name}: {now}, then: {then}", file=sys.stderr)
     options.device, options.other, options.together, options.resume = "cpu", [], MOST_TOGETHER, None
-    model, seconds = opened(), GOLDEN_SECONDS
-    _printed(options, _searched(options, source, model, golden.inputs, vectors, golden.prompt, seconds))
+    source = options.model or golden.run.model.source
+    _printed(options, _searched(options, source, model, golden.inputs, vectors, golden.prompt, GOLDEN_SECONDS))
     return 1
+
+
+def _model_of(golden: engine.Golden, source: str | None) -> TextEncoder | SignalEncoder:
+    """The model of a golden file, from `source` or where the file names it. Raises CommandError where it does not
+    open."""
+    try:
+        return golden.model_of(load(source or golden.run.model.source, device="cpu"))
+    except EncoderError as error:
+        raise CommandError(f"The golden file's model is needed: specify it with --model MODEL. {error}") from error
 
 
 def fingerprint(options: argparse.Namespace) -> int:

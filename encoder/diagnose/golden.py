@@ -31,6 +31,7 @@ from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, quoted
 from encoder.inputs.json_file import check_regular, safetensors_texts
+from encoder.inputs.layout import InputKind
 from encoder.run import Media as MediaInput
 from encoder.run import ModelSpec, Run, Text
 from encoder.run.address import read, write_text
@@ -71,6 +72,11 @@ class Golden:
     def inputs(self) -> tuple[str, ...] | Mapping[str, bytes]:
         """What another program gets, as `find` accepts it."""
         return self.files or self.texts
+
+    @property
+    def takes(self) -> InputKind:
+        """What the model accepts."""
+        return self.run.input.kind if isinstance(self.run.input, MediaInput) else "text"
 
     def model_of(self, opened: object) -> TextEncoder | SignalEncoder:
         """The encoder whose vectors these are, of what `load` opens. Raises EncoderError where it has none."""

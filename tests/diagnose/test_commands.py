@@ -127,6 +127,28 @@ def test_a_golden_file_is_checked(folder: Path, capsys: pytest.CaptureFixture):
     assert (code, json.loads(said)["faults"][0]["name"]) == (1, "pooling")
 
 
+def test_a_golden_check_compares_without_the_model_and_says_how_to_diagnose(
+    folder: Path, capsys: pytest.CaptureFixture
+):
+    encoder.save(encoder.load("twin-pre"), "mine")
+    assert run("golden write mine --texts texts.json --out golden.safetensors", capsys)[0] == 0
+    Path("mine").rename("moved")
+    np.save("narrow.npy", np.load("first.npy")[:, :3])
+    assert run("golden check golden.safetensors --vectors right.npy", capsys)[0] == 0
+    for vectors in ("first.npy", "narrow.npy"):
+        code, said = run(f"golden check golden.safetensors --vectors {vectors}", capsys)
+        assert (code, "--model MODEL" in said, "'mine'" in said) == (1, True, True)
+    code, said = run("golden check golden.safetensors --vectors first.npy --json", capsys)
+    found = json.loads(said)
+    golden = diagnose.read_golden("golden.safetensors")
+    assert found["difference"] == golden.differences(np.load("first.npy")).max() > found["tolerance"]
+    assert (code, found["verdict"], "--model" in found["trouble"]) == (1, "unknown", True)
+    code, said = run("golden check golden.safetensors --vectors first.npy --model moved", capsys)
+    assert (code, diagnose.FAULTS["pooling"].remedy in said) == (1, True)
+    assert main.main("golden check golden.safetensors --onnx gone.onnx".split()) == 2
+    assert "--model MODEL" in capsys.readouterr().err, "an ONNX file needs the model's tokens"
+
+
 def test_a_golden_check_names_several_faults_and_ends(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):

@@ -12,13 +12,14 @@ from pages.base.access import visitors
 
 @dataclass(frozen=True)
 class Limit:
-    """what: a line for the operator; usual: on a shared server; own: on one's own machine, None: the same; variable: of
-    the environment, which replaces `usual`."""
+    """what: a line for the operator; usual: on a shared server; own: on one's own machine, None: the same; own_said:
+    there, where no number is the limit; variable: of the environment, which replaces `usual`."""
 
     what: str
     usual: int
     unit: str = ""
     own: int | None = None
+    own_said: str = ""
     variable: str = ""
 
     @property
@@ -30,10 +31,12 @@ class Limit:
         return int(chosen) if chosen.isdecimal() else self.usual
 
 
-# One's own machine has no fixed limit for these three, only its free memory: `estimates` asks for it.
-MODEL = Limit("weights of an untrained encoder", 600, "MB", variable="ENCODERSCOPE_MODEL_MB")
-TRACE = Limit("memory of one text in a model", 600, "MB", variable="ENCODERSCOPE_TRACE_MB")
-WORK = Limit("work of one text in a model", 3_000, "GFLOP", variable="ENCODERSCOPE_TEXT_GFLOP")
+# One's own machine has no fixed limit for these three: `estimates` asks for its free memory.
+MODEL = Limit(
+    "weights of an untrained encoder", 600, "MB", own_said="the free memory", variable="ENCODERSCOPE_MODEL_MB"
+)
+TRACE = Limit("memory of one text in a model", 600, "MB", own_said="the free memory", variable="ENCODERSCOPE_TRACE_MB")
+WORK = Limit("work of one text in a model", 3_000, "GFLOP", own_said="no limit", variable="ENCODERSCOPE_TEXT_GFLOP")
 
 # MiniLM's tokenizer takes 0.7 s for 400,000 characters, and cutting them into windows takes 2 s.
 TEXT = Limit("characters of a text", 400_000, own=4_000_000)
