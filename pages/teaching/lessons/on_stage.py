@@ -10,8 +10,9 @@ from pages.teaching.lessons.library import look_of
 
 #: Controls, titles and further parts of pages: none of them is what a step is about.
 _AROUND = """
-.stMain :is(.st-key-input, .st-key-input-windows, .st-key-page-title, .st-key-norm-change, .st-key-heads-below,
-  .st-key-heads-ask, .st-key-picture-place, [class*="st-key-controls-"], [class*="st-key-lazy-"],
+.stMain :is([data-testid="stLayoutWrapper"]:has(> :is(.st-key-title-place, .st-key-input)), .st-key-page-title,
+  .st-key-input-windows, .st-key-norm-change, .st-key-heads-below, .st-key-heads-ask,
+  .st-key-picture-place, [class*="st-key-controls-"], [class*="st-key-lazy-"],
   [data-testid="stPageLink"]) {
   display: none !important; }
 .st-key-lesson-stage { --enc-stage: 1; }
