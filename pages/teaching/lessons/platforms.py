@@ -89,7 +89,7 @@ def _item(lesson: Lesson, number: int, step: Step, server: str) -> Item | None:
             for answer, reason in _mistakes(question, look)
             if answer not in truth.answers
         ]
-        asked = f"{question.ask} (L0 H0)"
+        asked = f"{question.ask} (for example L0 H0)"
         return Item(name, title, asked, "text", question.why, address, answers=said, mistakes=wrong)
     return None
 

@@ -298,7 +298,9 @@ def rows(
 
 
 def _text(question: Question, look: Look | None, value: Any) -> str:
-    """A cell of the table: words, or the numbers of a drawing as JSON."""
+    """A cell of the table: words; a number as programs read it; the numbers of a drawing as JSON."""
+    if question.kind == "number" and not isinstance(value, str):
+        return f"{value:.15g}"
     return json.dumps(value) if controls.is_drawn(question, look) else controls.answer_text(question, look, value)
 
 
