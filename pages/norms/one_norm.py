@@ -68,7 +68,8 @@ def most_in_words(found: norms.Parameters) -> str:
 
 def parameters_in_words(found: norms.Parameters) -> str:
     """The range of gain and bias."""
-    said = f"The same for every token. Gains: {between(found.gain)}, mean {number(found.mean_gain)}."
+    what = "The gain is" if found.bias is None else "Gain and bias are"
+    said = f"{what} the same for every token. Gains: {between(found.gain)}, mean {number(found.mean_gain)}."
     if found.bias is not None:
         said += f" Biases: {between(found.bias)}."
     return f"{said} Bars start at gain 1 and bias 0, which change nothing. Numbers name the components that stand out."
