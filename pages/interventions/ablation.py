@@ -33,6 +33,7 @@ def show(view: View, outcome: causal.Outcome) -> None:
     found = None
     with errors_said(st.info, icon=":material/edit:"):
         said = outcomes.with_edits(view, changed, outcome)
+        said += f" Edited: {edited.named(active, view.trace.labels)}." if said else ""
         found = measure(view, outcome)
         with answer.area():
             draw_answer(view, outcome, found, said)
