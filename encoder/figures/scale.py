@@ -34,8 +34,8 @@ class Scale:
 def robust(values: object, *others: object) -> Scale:
     """A scale on which one outlier does not take all colours. NaN does not count.
 
-    It ends at the largest absolute value, unless this is TIMES the one that SHARE of all numbers stay below, rounded up. others:
-    the values of maps that share the end of the scale; what is beyond it is counted in `values` only.
+    It ends at the largest absolute value, unless this is TIMES the one that SHARE of all numbers stay below: this one,
+    rounded up. others: the values of maps that share the end of the scale; what is beyond counts in `values` only.
     """
     own, *more = (_sizes(one) for one in (values, *others))
     sizes, largest = np.concatenate([own, *more]), symmetric_limit(values, *others)

@@ -45,8 +45,8 @@ class InputWords:
         """What the ranges mean."""
         return (
             f"**{self.parts.capitalize()}**: the colours end at the largest weight between {self.not_special}, "
-            "so that special tokens do not hide the others; the colour bar says where. **0 to 1** lets you compare heads. "
-            "**Fit to map**: they end at the largest weight."
+            "so that special tokens do not hide the others; the colour bar says where. **0 to 1** lets you compare "
+            "heads. **Fit to map**: they end at the largest weight."
         )
 
     @property
