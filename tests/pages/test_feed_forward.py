@@ -39,7 +39,7 @@ def test_the_numbers_are_those_of_the_engine(minilm: encoder.TextEncoder) -> Non
     exec(exported(app), names)
     assert names["activation"] == layer.hidden[2, 17]
     np.testing.assert_allclose(names["lost"], lost, atol=1e-6)
-    for button in ("Switch this neuron off", "What changes if you switch this neuron off?"):
+    for button in ("Switch this neuron off", "Next: What changes if you switch this neuron off?"):
         app = visit("feed_forward", text=TEXT, layer="2", i="2", neuron="17")
         press(app, button)
         assert_well(app)
