@@ -13,8 +13,7 @@ from pages.state import next_page, state
 
 
 def main(view: View) -> None:
-    controls = heading()
-    with controls:
+    with heading():
         decoder = view.loaded.decoder
         reads = decoder is not None and decoder.reads
         kinds = KINDS if reads else {one: KINDS[one] for one in ("ablation", "patching")}
@@ -28,7 +27,7 @@ def main(view: View) -> None:
     elif kind == "ablation":
         ablation.show(view, outcome)
     else:
-        patching.show(view, outcome, controls)
+        patching.show(view, outcome)
     next_page("probes", "Which information does the vector of each layer hold?")
 
 
