@@ -43,7 +43,12 @@ def robust(values: object, *others: object) -> Scale:
     if largest < TIMES * limit:
         return Scale(largest, 0, largest)
     limit = float(_UP.create_decimal_from_float((1 - 1e-6) * limit))  # float32 holds 0.002 as a little more
-    return Scale(limit, int(over(own, limit).sum()), _farthest(values))
+    return ending(values, limit)
+
+
+def ending(values: object, limit: float) -> Scale:
+    """A scale that ends at this limit, with what is beyond it."""
+    return Scale(limit, int(over(_sizes(values), limit).sum()), _farthest(values))
 
 
 def _farthest(values: object) -> float:

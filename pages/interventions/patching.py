@@ -74,7 +74,9 @@ def _pair(view: View, both: pair.Pair) -> None:
         f"{source}Tokens that differ: {int(both.differs.sum())} of "
         f"{both.plain.n_tokens}. 0: as in your {both.words.input}; 1: as in the other.{_too_small(values, ends)}"
     )
-    if at is not None:
+    if at is None:
+        st.caption(gestures.invitation("Select a cell to see the run with that one vector replaced."))
+    else:
         draw_patched(view, both, where, at, (ends[0], ends[1]))
     exported(view, both, where, values, drawn, (ends[0], ends[1])).draw()
 
@@ -193,10 +195,7 @@ def draw_answer(both: pair.Pair, where: Where, shares: np.ndarray, at: Place | N
         at = largest_cell(shares if not np.isfinite(elsewhere).any() else elsewhere)
         said = _said(both, where, shares, at)
         where_else = "" if where == "head" or not np.isfinite(elsewhere).any() else " at a shared token"
-        answer.draw(
-            f"Largest{where_else}: {said[:1].lower()}{said[1:]}.{_by_construction(both, where, shares)}",
-            gestures.invitation("Select a cell to see the run with that one vector replaced."),
-        )
+        answer.draw(f"Largest{where_else}: {said[:1].lower()}{said[1:]}.{_by_construction(both, where, shares)}")
         return
     row = ", ".join(
         f"{_name(both, where, int(place))} {three_digits(float(shares[at[0], place]))}"
