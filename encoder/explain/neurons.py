@@ -4,7 +4,7 @@ Shapes: L layers, T tokens, D d_model, F width of the FFN, C columns of a pooled
 """
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,13 @@ from encoder.trace.trace import Trace
 def most_active(hidden: Floats) -> NDArray[np.integer]:
     """hidden [T, F] -> all neurons [F], those with the largest absolute activation at any token first."""
     return np.argsort(-np.abs(hidden).max(axis=0), kind="stable")
+
+
+def first_with(order: NDArray[np.integer], n: int, also: Iterable[int]) -> NDArray[np.integer]:
+    """The first n neurons of an order, and of the rest of it those in `also`."""
+    wanted = np.isin(order, list(also))
+    wanted[:n] = True
+    return order[wanted]
 
 
 @dataclass(frozen=True, eq=False)

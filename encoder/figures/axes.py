@@ -212,8 +212,8 @@ def ends_below(end: float, *, around: bool = False) -> dict[str, Any]:
     around: the bar runs from -end to end, both of which may be exceeded.
     """
     if around:
-        return {"tickvals": [-end, 0, end], "ticktext": [f"≤ {three_digits(-end)}", "0", f"≥ {three_digits(end)}"]}
-    return {"tickvals": [0, end / 2, end], "ticktext": ["0", three_digits(end / 2), f"≥ {three_digits(end)}"]}
+        return {"tickvals": [-end, 0, end], "ticktext": [f"< {three_digits(-end)}", "0", f"> {three_digits(end)}"]}
+    return {"tickvals": [0, end / 2, end], "ticktext": ["0", three_digits(end / 2), f"> {three_digits(end)}"]}
 
 
 def logarithmic_bar(title: str, largest: float, theme: str, decades: float, **more: Any) -> go.Scatter:

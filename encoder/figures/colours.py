@@ -75,16 +75,23 @@ def sequential(theme: str) -> tuple[tuple[float, str], ...]:
     return tuple((float(place / 255), _css(lut[place])) for place in places)
 
 
-#: A scale that leaves some numbers out is longer by this factor; numbers in the second half of what is added have a
-#: colour of their own, and so have all beyond.
+#: A scale that leaves some numbers out is longer by this factor; numbers in what is added have a colour of their own,
+#: and so have all beyond.
 STEP = 1.08
+#: A number is beyond an end if it is larger by more than rounding.
+_ROUNDED = 1.0001
 #: Where the colour of its own begins, as a share of the longer scale.
-_EDGE = (1 + STEP) / 2 / STEP
+_EDGE = _ROUNDED / STEP
+
+
+def over(values: np.ndarray, limit: float) -> np.ndarray:
+    """Which numbers are beyond the end of their scale, and not only by rounding; NaN is not."""
+    return np.abs(values) > _ROUNDED * limit
 
 
 def is_beyond(values: np.ndarray, limit: float) -> bool:
-    """Whether a number is beyond the end of its scale, and not only by rounding; NaN is not."""
-    return bool(np.any(np.abs(values) > 1.0001 * limit))
+    """Whether a number is beyond the end of its scale."""
+    return bool(over(values, limit).any())
 
 
 def stepped(theme: str) -> tuple[tuple[float, str], ...]:

@@ -56,8 +56,9 @@ def neuron_heatmap(
         across["tickangle"] = -90
     else:
         across = component_axis(n_columns, title=f"{block} neurons a column, most active first")
-    column = next((at for at in range(n_columns) if neuron is not None and numbers[0, at] == neuron), None)
-    framed = [] if column is None or block > 1 else band(column=column, colour=colour.EMPHASIS_LABEL, thin=True)
+        across["showticklabels"] = False  # a column is not a neuron's number
+    column = next((at for at in range(n_columns) if neuron is not None and (numbers[:, at] == neuron).any()), None)
+    framed = [] if column is None else band(column=column, colour=colour.EMPHASIS_LABEL, thin=True)
     figure = go.Figure(
         cells,
         neutral_layout(

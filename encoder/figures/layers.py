@@ -12,11 +12,11 @@ from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, check_labels, colour_bar, component_axis, margin, neutral_layout, token_axis
 from encoder.figures.marks import band
 from encoder.figures.plotly_traces import heatmap, one_sided, signed_heatmap
-from encoder.figures.scale import robust
+from encoder.figures.scale import ending, robust
 from encoder.figures.vectors import symmetric_limit
 
-#: Effects of a map that have their rank.
-RANKED = 3
+#: The fewest and the most effects of a map that have their rank.
+RANKED = 3, 9
 
 
 def layer_map(
@@ -58,7 +58,7 @@ def effect_map(
     """effects [L, H], coloured by the square root of their size on a `robust` scale; NaN stays empty.
 
     selected: (layer, head) with a frame; switched_off: heads with a cross; title: of the numbers, on the colour bar.
-    The RANKED largest effects have their rank.
+    The largest effects have their rank, as many as `n_ranked` says.
     """
     values = as_array(effects, name="effects", ndim=2)
     what = "effect " if title.startswith("effect") else ""
@@ -66,13 +66,19 @@ def effect_map(
     figure = layer_map(_rooted(values, hover, title), None, selected)
     marks = dict.fromkeys(switched_off, ("✕", colour.EMPHASIS_LABEL))
     if not np.isnan(values).any() and values.any():
-        largest = np.argsort(-np.abs(values), axis=None, kind="stable")[:RANKED]
+        largest = np.argsort(-np.abs(values), axis=None, kind="stable")[: n_ranked(values)]
         places = [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(largest, values.shape), strict=True)]
         marks = {place: (str(rank), "rgba(17,17,17,0.75)") for rank, place in enumerate(places, start=1)} | marks
     for (layer, head), (text, ground) in marks.items():
         look = {"font": {"size": 12, "color": "#ffffff"}, "bgcolor": ground, "borderpad": 2}
         figure.add_annotation(x=head, y=layer, text=text, showarrow=False, **look)
     return figure
+
+
+def n_ranked(effects: object) -> int:
+    """How many effects of a map have their rank: those beyond its scale, within RANKED."""
+    least, most = RANKED
+    return min(max(least, robust(effects).beyond), most)
 
 
 def _rooted(values: np.ndarray, hover: str, title: str) -> go.Heatmap:
@@ -109,7 +115,8 @@ def patch_map(
     values = as_array(shares, name="shares", ndim=2)
     hover = f"layer %{{y}}, {'H' if labels is None else ''}%{{x}}: %{{z:.3f}} of the difference"
     limit = symmetric_limit(values) if limit is None else limit
-    return layer_map(signed_heatmap(values, "signed", limit, hover, "share of the difference"), labels, selected)
+    title = ending(values, limit).titled("share of the difference")
+    return layer_map(signed_heatmap(values, "signed", limit, hover, title), labels, selected)
 
 
 def knock_out_map(effects: object, labels: Sequence[str]) -> go.Figure:

@@ -22,7 +22,7 @@ def component_sizes(
     """The largest |x| of each component over all tokens, in units of the median: a bar a component, logarithmic.
 
     ratio: [D]; chance: the ratio that random numbers reach, drawn as a dotted line; threshold: components above it are
-    outliers; named: components that are labelled with their number.
+    outliers, drawn as a dashed line; named: components that are labelled with their number.
     """
     values = as_array(ratio, name="ratio", ndim=1)
     places = np.arange(len(values), dtype=np.int32)
@@ -42,6 +42,7 @@ def component_sizes(
         uirevision=f"{len(values)}",
     )
     figure.add_hline(y=chance, line={"color": colour.NEUTRAL, "width": 1.5, "dash": "dot"})
+    figure.add_hline(y=threshold, line={"color": colour.EMPHASIS, "width": 1.5, "dash": "dash"})
     for component in named:
         # On a logarithmic axis an annotation's place is the exponent.
         figure.add_annotation(component_name(component, float(np.log10(values[component])), yanchor="bottom"))

@@ -20,7 +20,7 @@ from encoder.figures.axes import (
     plain_axis,
     token_axis,
 )
-from encoder.figures.marks import band
+from encoder.figures.marks import EMPHASISED, band, mark
 from encoder.figures.plotly_traces import LEGEND, bars, curve, heatmap, signed_heatmap
 from encoder.figures.scale import Scale, robust
 
@@ -210,7 +210,7 @@ def order_bars(
     )
     figure.add_hline(y=1, line={"color": colour.NEUTRAL, "width": 1, "dash": "dot"})
     if selected is not None and first <= selected < first + len(values):
-        figure.add_vline(x=selected, line={"color": colour.EMPHASIS, "width": 1.5})
+        mark(figure, {}, {selected: labels[selected]}, shades=EMPHASISED)
     return figure
 
 

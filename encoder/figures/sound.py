@@ -73,7 +73,7 @@ def sound_picture(
                 x=np.arange(len(weights)),
                 y=weights,
                 width=1,
-                marker={"color": colour.KEY, "line": {"width": 0}},
+                marker={"color": colour.ATTENTION, "line": {"width": 0}},
                 customdata=[f"{at * step:.2f}-{(at + 1) * step:.2f} s" for at in range(len(weights))],
                 hovertemplate="%{customdata}: %{y:.3f}<extra></extra>",
                 xaxis="x",

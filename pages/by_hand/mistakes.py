@@ -36,7 +36,7 @@ def _compare(claim: Claim) -> None:
 
 
 def _numbers(claim: Claim) -> None:
-    """Two lines for each row, from the notes and computed; a mark tells whether a number agrees."""
+    """Two lines for each row, from the notes and computed; a mark tells whether a number of the notes agrees."""
     lines: dict[str, list[str]] = {_SOURCE: []}
     for row, label in enumerate(claim.labels or ("",) * len(claim.notes)):
         prefix = f"{label}: " if label else ""
@@ -44,8 +44,8 @@ def _numbers(claim: Claim) -> None:
         columns = claim.columns or tuple(str(column) for column in range(len(claim.notes[row])))
         for column, name in enumerate(columns if len(columns) > 1 else ("number",)):
             mark = "✓" if claim.agreeing[row][column] else "✗"
-            computed = digits(claim.computed[row][column], claim.digits)
-            lines.setdefault(name, []).extend((f"{claim.notes[row][column]:.{claim.digits}f}", f"{computed} {mark}"))
+            noted = f"{claim.notes[row][column]:.{claim.digits}f}".replace("-", "−")
+            lines.setdefault(name, []).extend((f"{noted} {mark}", digits(claim.computed[row][column], claim.digits)))
     st.dataframe(
         lines,
         hide_index=True,
@@ -60,4 +60,4 @@ def digits(value: float, least: int) -> str:
     text = f"{value:.5f}"
     while text.endswith("0") and len(text.split(".")[1]) > least:
         text = text[:-1]
-    return text.rstrip(".")
+    return text.rstrip(".").replace("-", "−")

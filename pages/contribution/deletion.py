@@ -39,7 +39,8 @@ def show(view: View) -> Export | None:
     }
     figure = deletion_curves(found.counts, curves, found.random, "hidden tokens", change)
     with answer.area():
-        answer.draw(*_result(view, found))
+        first, second = _result(view, found)
+        answer.draw(first)
         input_row.place_on_picture(view)
         plot(
             figure,
@@ -48,6 +49,7 @@ def show(view: View) -> Export | None:
             "attention, and random ones.",
             height=380,
         )
+    st.caption(second)
     with st.container(key="beyond-wall-deletion"):
         st.caption(about.text(__file__, "How to read the test", draws=len(SEEDS)))
     about.expander(__file__, "How the test works, and the debate", **_method(view, params))

@@ -1,6 +1,7 @@
 """Contribution: the whole vector, norm-weighted attention, rollout, Q-K space, occlusion, and a class by token."""
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
@@ -39,7 +40,8 @@ def main(view: View) -> None:
         exported = (SHOW | {"deletion": OCCLUSION[kind]})[part](view)
     if exported is not None:
         exported.draw()
-    next_page("interventions", "What changes if you switch this head off?")
+    question = "What changes if you switch this head off?"
+    next_page("interventions", question, partial(whole.of_largest_head, view) if part == "whole" else None)
 
 
 show(main)

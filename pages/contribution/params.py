@@ -17,7 +17,7 @@ QUESTIONS = {
     "whole": "Which parts of the model make a token's output vector what it is?",
     "moves": "Does a large attention weight add much to the output of {head}?",
     "rollout": "How much may each input token contribute to a token after several layers?",
-    "plane": "Which queries and keys of {head} are close, and so have large scores?",
+    "plane": "Do queries of {head} lie near the keys that they attend to most?",
     "deletion": "Does the result change more without the tokens that {head} attends to than without random ones?",
     "class": "Which tokens raise or lower the predicted class?",
 }

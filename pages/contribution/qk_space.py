@@ -38,6 +38,7 @@ def show(view: View) -> Export:
             state.put(params[event["trace"]], part.start + event["point"])
 
     with answer.area():
+        answer.draw(*_answer(view, space))
         input_row.place_on_picture(view)
         plot(
             figure,
@@ -46,7 +47,7 @@ def show(view: View) -> Export:
             "from each query to its strongest key.",
             on_event=on_click(point=select, clear=selection.clear),
         )
-    st.caption(_about(view, space))
+    st.caption(_about(view))
     about.expander(
         __file__,
         "How the plane is computed",
@@ -90,20 +91,23 @@ def exported(view: View, space: QKSpace, figure: go.Figure) -> Export:
     )
 
 
-def _about(view: View, space: QKSpace) -> str:
-    labels = view.trace.labels
-    hits, of = space.nearest_is_strongest()
-    text = f"Queries whose nearest key on the screen is also their strongest: {hits} of {of}."
-    if view.i is not None and view.i < len(space.strongest):
-        key = int(space.strongest[view.i])
-        text += (
-            f" **{token_names.word(labels[view.i])}** ({view.i}) attends most to **{token_names.word(labels[key])}** "
-            f"({key}): {space.weights[view.i]:.3f}."
-        )
-    config = view.loaded.config
+def _answer(view: View, space: QKSpace) -> tuple[str, str]:
+    """For how many queries the nearest key is the strongest one; the strongest key of the selected query."""
+    (hits, of), width = space.nearest_is_strongest(), view.trace.config.d_head
+    first = f"Queries whose nearest key on the screen is also the key with their largest weight: **{hits} of {of}**."
+    second = f"The plane shows {space.explained.sum():.0%} of the variance of {width} dimensions."
+    if view.i is None or view.i >= len(space.strongest):
+        return first, second
+    labels, key = view.trace.labels, int(space.strongest[view.i])
+    most = f"{token_names.bold(labels, view.i)} attends most to {token_names.bold(labels, key)}"
+    return first, f"{most}: {space.weights[view.i]:.3f}. {second}"
+
+
+def _about(view: View) -> str:
+    text, config = "A score is a dot product; a short distance makes a large one likely.", view.loaded.config
     if config.relative_buckets:
         text += " This model adds a bias by offset to the scores, which the plane does not show."
     elif config.position == "rotary":
         text += " Queries and keys are shown after their rotation, as the scores use them."
-    text += " Each line leads from a query to the key with its largest weight. The plane keeps part of the variance."
+    text += " Each line leads from a query to the key with its largest weight."
     return f"{text} {gestures.invitation('Select a point to select its token; its label names it.')}"

@@ -1,5 +1,7 @@
 """The whole output vector of a token: embedding, heads, feed-forward layers and biases, each with its share of it."""
 
+from typing import Any
+
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
@@ -11,7 +13,7 @@ from encoder.gradients import OutputPart, OutputParts, output_parts
 from pages.components import PlotEvent, on_click, plot
 from pages.components.button import button
 from pages.contribution.params import Params
-from pages.core.view import View, selection
+from pages.core.view import View, ViewParams, first_view, selection
 from pages.core.widgets import Export, answer, title
 from pages.core.words import about, gestures, token_names
 from pages.state import controlled, state
@@ -23,7 +25,7 @@ NAMED = 3
 def show(view: View) -> Export:
     """The whole part of the page."""
     token = _token(view)
-    found: OutputParts = view.derived(("output parts", token), lambda trace: output_parts(trace, token))
+    found = _found(view, token)
     figure = _figure(view, token, found)
     with answer.area():
         answer.draw(*_answer(view, token, found))
@@ -35,7 +37,7 @@ def show(view: View) -> Export:
             height=height(len({one.row for one in found.parts})),
             on_event=on_click(point=lambda event: _open_from(event, figure, found, token)),
         )
-    head = max((one for one in found.parts if one.kind == "head"), key=lambda one: one.share)
+    head = _largest_head(found)
     gestures.caption(gestures.invitation(f"{gestures.CLICK} a head to see which tokens its share comes from."))
     button(
         f"From which tokens: {head.name}, the head with the largest share",
@@ -53,6 +55,22 @@ def show(view: View) -> Export:
         lines=f"from encoder import gradients\nfound = gradients.output_parts(trace, {token})",
         settings={"Token": token},
     )
+
+
+def of_largest_head(view: View) -> dict[str, Any]:
+    """The head with the largest share as another page opens it. For clicks."""
+    head = _largest_head(_found(view, _token(view)))
+    first_view.keep()
+    return {ViewParams.layer.name: head.layer, ViewParams.head.name: head.head}
+
+
+def _found(view: View, token: int) -> OutputParts:
+    found: OutputParts = view.derived(("output parts", token), lambda trace: output_parts(trace, token))
+    return found
+
+
+def _largest_head(found: OutputParts) -> OutputPart:
+    return max((one for one in found.parts if one.kind == "head"), key=lambda one: one.share)
 
 
 def _token(view: View) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from encoder import explain
-from encoder.explain.neurons import NeuronMap, most_active, neuron_map
+from encoder.explain.neurons import NeuronMap, first_with, most_active, neuron_map
 from encoder.figures.feed_forward import neuron_heatmap
 from encoder.figures.numbers import three_digits
 from encoder.measure import ranking
@@ -110,14 +110,14 @@ def share(selected: Selected) -> str:
 
 def _shown(selected: Selected) -> NeuronMap:
     """The map with the page's choice of neurons."""
-    which = state.get(Params.neurons)
+    which, named = state.get(Params.neurons), tuple(sorted({selected.neuron, *_strongest(selected)}))
 
     def make(_: object) -> NeuronMap:
         order = most_active(selected.layer.strength)
-        order = order[:MOST_ACTIVE] if which == "most" else order
+        order = first_with(order, MOST_ACTIVE, named) if which == "most" else order
         return neuron_map(selected.layer.hidden, order, COLUMNS)
 
-    return selected.view.derived(("neuron map", selected.view.layer, which), make)
+    return selected.view.derived(("neuron map", selected.view.layer, which, named), make)
 
 
 def controls() -> None:
@@ -138,7 +138,7 @@ def _answer(selected: Selected) -> None:
     rank, _ = ranking.rank(strength, selected.neuron)
     strongest = ", ".join(
         f"{'neuron ' if at == 0 else ''}**{neuron}** ({three_digits(float(values[neuron]))})"
-        for at, neuron in enumerate(np.argsort(-strength, kind="stable")[: answer.NAMED])
+        for at, neuron in enumerate(_strongest(selected))
     )
     at = token_names.bold(labels, selected.token)
     share = f"{selected.layer.active_by_token[selected.token]:.0%} of {len(values):,} neurons"
@@ -154,6 +154,12 @@ def _answer(selected: Selected) -> None:
         f"Largest at this token: {strongest}. {active} {_tokens(selected)}",
         clear=_clear,
     )
+
+
+def _strongest(selected: Selected) -> list[int]:
+    """The neurons that the first line names: the most active ones at the selected token."""
+    strength = selected.layer.strength[selected.token]
+    return [int(neuron) for neuron in np.argsort(-strength, kind="stable")[: answer.NAMED]]
 
 
 def _tokens(selected: Selected) -> str:

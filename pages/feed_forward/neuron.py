@@ -1,5 +1,7 @@
 """One neuron: its activation at each token, the words of its output vector, and a way to switch it off."""
 
+from typing import Any
+
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -32,16 +34,16 @@ def draw(selected: Selected) -> tuple[dict[str, go.Figure], Section | None]:
     drawn = _tokens(selected)
     places = examples.draw(selected)
     _words(selected)
-    off = Zero("ffn.hidden", layer=view.layer, components=(selected.neuron,))
-    steps = tuple(step for step in state.get(EditParams.recipe) if step.edit != off)
-    links.button(
-        "interventions",
-        "Switch this neuron off in Interventions",
-        "tune",
-        "neuron:off",
-        {"intervention": "ablation", "edits": (*steps, Step(off))},
-    )
+    button = "Switch this neuron off in Interventions"
+    links.button("interventions", button, "tune", "neuron:off", switched_off(selected))
     return drawn, places
+
+
+def switched_off(selected: Selected) -> dict[str, Any]:
+    """The values of Interventions, whose recipe switches this neuron off after all other edits."""
+    off = Zero("ffn.hidden", layer=selected.view.layer, components=(selected.neuron,))
+    steps = tuple(step for step in state.get(EditParams.recipe) if step.edit != off)
+    return {"intervention": "ablation", "edits": (*steps, Step(off))}
 
 
 def _tokens(selected: Selected) -> dict[str, go.Figure]:

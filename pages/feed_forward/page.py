@@ -40,7 +40,7 @@ def main(view: View) -> None:
         st.caption(about.text(__file__, "Second of two"))
     st.caption(about.text(__file__, "Limits"))
     exported(selected, found, drawn, places).draw()
-    next_page("interventions", "What changes if you switch this neuron off?")
+    next_page("interventions", "What changes if you switch this neuron off?", neuron.switched_off(selected))
 
 
 def exported(

@@ -27,6 +27,9 @@ from pages.heads.params import AllHeads, Params, SideB
 from pages.heads.types import page as types
 from pages.state import Head, state
 
+#: The gesture that pins a head; a touch screen has no keys.
+PIN = gestures.either("shift-click or press P", "long press")
+
 
 def thumbnails(view: View, options: Options) -> np.ndarray:
     """uint8 [L, H, S, S]: every head's small map; of a long text without options."""
@@ -117,7 +120,7 @@ def _caption(view: View, options: Options, kept: np.ndarray, order: list[Head] |
     if state.get(Params.view) == "beside" and view.trace.n_tokens > EVERY_HEAD:
         yield f"Every head is compared up to {EVERY_HEAD:,} tokens."
     opens = "compare it with this one" if _chooses_b() else "open it"
-    yield gestures.invitation(f"{gestures.CLICK} a head to {opens}; {gestures.SHIFT_CLICK} or press P to pin it.")
+    yield gestures.invitation(f"{gestures.CLICK} a head to {opens}; {PIN} to pin it.")
 
 
 def _second_sentence(view: View, options: Options) -> float | None:

@@ -105,8 +105,8 @@ def _range(figure: dict, head: Map) -> str:
     largest = float(np.max(cells, initial=0.0, where=known))
     if head.options.scale_to_words and largest > end:
         return (
-            f" The colours end at {three_digits(end)}, the largest weight between {words_of(head.trace).parts}; larger "
-            "weights are purple."
+            f" The colours end at {three_digits(end)}, the largest weight between {words_of(head.trace).not_special}; "
+            "larger weights are purple."
         )
     if end < 1 or head.options.log or largest >= FAINT or not known.any():
         return ""

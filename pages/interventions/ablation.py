@@ -6,7 +6,7 @@ import streamlit as st
 from encoder import Trace, causal
 from encoder.documents.tables import cells_of
 from encoder.edits import AblateHead, Edit
-from encoder.figures.layers import effect_map
+from encoder.figures.layers import effect_map, n_ranked
 from encoder.measure import ranking
 from encoder.measure.ranking import largest_cell
 from pages.components import on_click, plot
@@ -33,6 +33,7 @@ def show(view: View, outcome: causal.Outcome) -> None:
     found = None
     with errors_said(st.info, icon=":material/edit:"):
         said = outcomes.with_edits(view, changed, outcome)
+        said += f" Edited: {edited.named(active, view.trace.labels)}." if said else ""
         found = measure(view, outcome)
         with answer.area():
             draw_answer(view, outcome, found, said)
@@ -117,7 +118,7 @@ def draw_answer(view: View, outcome: causal.Outcome, effects: np.ndarray | None,
     rank, _ = ranking.rank(sizes, (view.layer, view.head))
     rest = (
         f"Selected: without L{view.layer} H{view.head} it {changes(here)} ({answer.nth_largest(rank, effects.size)}). "
-        f"Median: {number(float(np.median(sizes)))}. Ranks 1 to 3 are on the map."
+        f"Median: {number(float(np.median(sizes)))}. Ranks 1 to {n_ranked(effects)} are on the map."
     )
     answer.draw(edited or most, f"{most} {rest}" if edited else rest)
 

@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from encoder import Trace, causal, figures
 from encoder.checkpoints import BUNDLED
@@ -18,7 +17,7 @@ from pages.core.stores import cache, model_store
 from pages.core.view import View, ViewParams, text_words
 from pages.core.widgets import examples, outcomes
 from pages.core.words import plain
-from pages.interventions.params import WHERE, Params
+from pages.interventions.params import Params
 from pages.state import controlled, state
 
 #: Words that are tried in place of one, and those that are offered. More words of a sentence than this are a list.
@@ -58,17 +57,9 @@ class Pair:
         return pair_labels(self.plain.labels, self.source.labels)
 
 
-def draw(view: View, outcome: causal.Outcome, controls: DeltaGenerator) -> Pair | None:
+def draw(view: View, outcome: causal.Outcome) -> Pair | None:
     """Draw the controls; None, and a box that says what to do, where the inputs do not align."""
-    with controls, st.container(key="controls-where", width="content"):
-        where: causal.Where = state.selectbox(
-            Params.where,
-            "Replaced",
-            WHERE,
-            width=270,
-            help="Residual stream: a token's whole vector before the layer. Attention's or the FFN's output: what the "
-            "sublayer adds to it. Heads: what one head passes on, at all tokens.",
-        )  # type: ignore[assignment]
+    where: causal.Where = state.newest(Params.where)
     other = _other_sentence(view) if view.loaded.takes == "text" else _other_input(view)
     if isinstance(outcome, causal.SentenceVector):
         outcome = causal.Similarity(other if view.loaded.takes == "text" else view.about(other).trace)

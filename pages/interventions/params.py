@@ -6,9 +6,10 @@ from pages.core.widgets.outcomes import OutcomeParams as OutcomeParams  # regist
 from pages.state import Param, choice, state, string, whole_number
 
 KINDS = {"ablation": "Ablation", "patching": "Patching", "context": "Decoder’s input"}
-#: Kind -> the question that its picture answers.
+#: Kind -> the question that its picture answers; edited: of an ablation with edits.
 QUESTIONS = {
     "ablation": "Which heads does the result depend on?",
+    "edited": "How much do your edits change the result?",
     "patching": "Which vector carries the difference?",
     "context": "Which vectors and heads of cross-attention does the output depend on?",
 }

@@ -6,7 +6,6 @@ from functools import partial
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from encoder import Trace, causal
 from encoder.causal import Outcome, Where
@@ -44,20 +43,20 @@ NAMES = {
 Place = tuple[int, int]
 
 
-def show(view: View, outcome: Outcome, controls: DeltaGenerator) -> None:
+def show(view: View, outcome: Outcome) -> None:
     """The two inputs, the map, the answer to a click, and the export panel."""
     edited.mark(view)
     if view.pair is not None:
         st.caption("This page leaves out your second sentence.")
     with errors_said(st.info, icon=":material/edit:"):
-        both = pair.draw(view, outcome, controls)
+        both = pair.draw(view, outcome)
         if both is not None:
             _pair(view, both)
     st.caption(about.text(__file__, "Limits of patching", inputs=words_of(view.trace).inputs))
 
 
 def _pair(view: View, both: pair.Pair) -> None:
-    where: Where = state.get(Params.where)  # type: ignore[assignment]
+    where: Where = state.newest(Params.where)  # type: ignore[assignment]
     found = measure(view, both, where)
     if found is None:
         return
@@ -66,14 +65,18 @@ def _pair(view: View, both: pair.Pair) -> None:
     with answer.area():
         draw_answer(both, where, values, at)
         drawn = draw_map(both, where, values, at)
-    if where != "head":
-        colours(both)
+    with st.container(key="controls-where", horizontal=True, vertical_alignment="bottom"):
+        replaced()
+        if where != "head":
+            colours(both)
     source = f"Vectors from: {plain(both.other)}  \n" if view.loaded.takes == "text" else ""
     st.caption(
         f"{source}Tokens that differ: {int(both.differs.sum())} of "
         f"{both.plain.n_tokens}. 0: as in your {both.words.input}; 1: as in the other.{_too_small(values, ends)}"
     )
-    if at is not None:
+    if at is None:
+        st.caption(gestures.invitation("Select a cell to see the run with that one vector replaced."))
+    else:
         draw_patched(view, both, where, at, (ends[0], ends[1]))
     exported(view, both, where, values, drawn, (ends[0], ends[1])).draw()
 
@@ -192,10 +195,7 @@ def draw_answer(both: pair.Pair, where: Where, shares: np.ndarray, at: Place | N
         at = largest_cell(shares if not np.isfinite(elsewhere).any() else elsewhere)
         said = _said(both, where, shares, at)
         where_else = "" if where == "head" or not np.isfinite(elsewhere).any() else " at a shared token"
-        answer.draw(
-            f"Largest{where_else}: {said[:1].lower()}{said[1:]}.",
-            gestures.invitation("Select a cell to see the run with that one vector replaced."),
-        )
+        answer.draw(f"Largest{where_else}: {said[:1].lower()}{said[1:]}.{_by_construction(both, where, shares)}")
         return
     row = ", ".join(
         f"{_name(both, where, int(place))} {three_digits(float(shares[at[0], place]))}"
@@ -215,6 +215,18 @@ def draw_map(both: pair.Pair, where: Where, shares: np.ndarray, at: Place | None
         on_event=on_click(cell=_select, clear=pair.forget_place),
     )
     return drawn
+
+
+def replaced() -> None:
+    """The widget for what is replaced."""
+    state.selectbox(
+        Params.where,
+        "Replaced",
+        WHERE,
+        width=270,
+        help="Residual stream: a token's whole vector before the layer. Attention's or the FFN's output: what the "
+        "sublayer adds to it. Heads: what one head passes on, at all tokens.",
+    )
 
 
 def colours(both: pair.Pair) -> None:
@@ -249,6 +261,14 @@ def _said(both: pair.Pair, where: Where, shares: np.ndarray, at: Place) -> str:
     what = NAMES[where].format(layer=at[0], place=_name(both, where, at[1]))
     share = three_digits(float(shares[at]))
     return f"{what} carries **{share}** of the difference ({answer.ordinal(rank)} of {shares.size:,})"
+
+
+def _by_construction(both: pair.Pair, where: Where, shares: np.ndarray) -> str:
+    """The largest share of the tokens that differ; "" for heads, and where no token or every token differs."""
+    if where == "head" or not both.differs.any() or both.differs.all():
+        return ""
+    layer, at = largest_cell(np.where(both.differs, shares, -np.inf))
+    return f" Where both differ, at **{_name(both, where, at)}**: **{three_digits(float(shares[layer, at]))}**."
 
 
 def _name(both: pair.Pair, where: Where, place: int) -> str:

@@ -12,7 +12,7 @@ from pages.components import on_click, plot
 from pages.core.view.place import PlaceParams
 from pages.core.widgets import answer
 from pages.core.words import about, gestures, number
-from pages.norms.selected import Figures, Selected, select_component
+from pages.norms.selected import Figures, Selected, choose_norm, select_component
 from pages.state import state
 
 HINT = gestures.invitation("Select a bar for another component.")
@@ -21,16 +21,15 @@ HINT = gestures.invitation("Select a bar for another component.")
 def outlier_dimensions(selected: Selected) -> Figures:
     """The size of every component before the selected LayerNorm, and which are the largest before the others."""
     title = f"Outlier dimensions before {selected.label}"
-    st.header(title, anchor=False)
     found: norms.OutlierDimensions = selected.view.derived("outlier dimensions", norms.outlier_dimensions)
     here = found.at(selected.norm)
-    st.markdown(outliers_in_words(selected, here))
     component = here.order[0] if selected.component is None else selected.component
     clear = None if selected.component is None else partial(state.put, PlaceParams.component, None)
     with answer.area():
-        answer.draw(component_in_words(selected, here, component), HINT, clear=clear)
+        answer.draw(outliers_in_words(selected, here), component_in_words(selected, here, component), clear=clear)
         sizes = sizes_here(selected, here)
-    st.markdown(leaders_in_words(found))
+    choose_norm(selected)
+    st.markdown(f"{effect_in_words(selected, here)} {leaders_in_words(found)}")
     about.expander(__file__, "Sources and limits", times=f"{norms.TIMES_CHANCE:g}")
     return {title: sizes}
 
@@ -53,7 +52,8 @@ def sizes_here(selected: Selected, here: norms.Extremes) -> go.Figure:
     )
     st.caption(
         f"One bar per component: its largest |x| over all tokens, divided by the median, {number(here.median)}. "
-        f"Dotted line: {here.chance:.1f}, which as many random normal numbers typically reach."
+        f"Dashed line: {norms.TIMES_CHANCE * here.chance:.0f}, above which a component is an outlier. Dotted line: "
+        f"{here.chance:.1f}, which as many random normal numbers typically reach. {HINT}"
     )
     return sizes
 
@@ -61,14 +61,14 @@ def sizes_here(selected: Selected, here: norms.Extremes) -> go.Figure:
 def component_in_words(selected: Selected, here: norms.Extremes, component: int) -> str:
     """The size of one component before the selected LayerNorm."""
     return (
-        f"Component {component} before {selected.label}: largest |x| **{three_digits(here.largest[component])}** at "
+        f"Component {component}: largest |x| **{three_digits(here.largest[component])}** at "
         f"{selected.quoted(here.token[component])}, **{three_digits(here.ratio[component])}** times the median "
         f"({answer.ordinal(here.order.index(component) + 1)} of {len(here.order):,})."
     )
 
 
 def outliers_in_words(selected: Selected, here: norms.Extremes) -> str:
-    """The outliers before one LayerNorm, with their tokens."""
+    """How many outliers the vectors before one LayerNorm have, and the largest."""
     threshold = f"{norms.TIMES_CHANCE * here.chance:.0f} times the median of all |x|"
     if not here.outliers:
         top = here.order[0]
@@ -76,16 +76,23 @@ def outliers_in_words(selected: Selected, here: norms.Extremes) -> str:
             f"No component exceeds {threshold}. Largest: component {top}, {here.ratio[top]:.1f} times the median, at "
             f"{selected.quoted(here.token[top])}."
         )
+    return f"Before {selected.label}, **{len(here.outliers)} of {len(here.ratio)}** components exceed {threshold}."
+
+
+def effect_in_words(selected: Selected, here: norms.Extremes) -> str:
+    """The largest outliers with their tokens, and what they do; "" without one."""
+    if not here.outliers:
+        return ""
     listed = [
-        f"**component {one}** with |x| = {three_digits(here.largest[one])} at {selected.quoted(here.token[one])}, "
+        f"component {one} with |x| = {three_digits(here.largest[one])} at {selected.quoted(here.token[one])}, "
         f"{here.ratio[one]:.0f} times the median"
         for one in here.outliers[:2]
     ]
     if len(here.outliers) > len(listed):
         listed.append(f"and {len(here.outliers) - len(listed)} more")
     return (
-        f"Components beyond {threshold}: {len(here.outliers)} of {len(here.ratio)}. {'; '.join(listed)}. "
-        "They raise the standard deviation that LayerNorm divides by; their gain scales them afterwards."
+        f"Outliers: {'; '.join(listed)}. They raise the standard deviation that LayerNorm divides by; their gain "
+        "scales them afterwards."
     )
 
 

@@ -18,15 +18,15 @@ from pages.norms import patch_norms
 from pages.norms.one_norm import gain_and_bias
 from pages.norms.outliers import outlier_dimensions
 from pages.norms.params import MOMENTS, PARTS, Params
-from pages.norms.selected import Figures, Selected
+from pages.norms.selected import Figures, Selected, choose_norm
 from pages.norms.token_statistics import overview, three_norms
-from pages.state import controlled, next_page, state
+from pages.state import next_page, state
 
 #: Part -> the question that its picture answers.
 QUESTIONS = {
     "every": "What does each {norm} do to the vector of each token?",
     "one": "Which components does one {norm} scale or shift most?",
-    "others": "Which components raise the standard deviation, and what do other norms do to the same vectors?",
+    "others": "Which components raise the standard deviation?",
 }
 
 
@@ -36,17 +36,18 @@ def main(view: View) -> None:
         norm_parts.choose(state.params["sides"], norm_parts.NORMS)
     part = state.newest(Params.part)
     opening(QUESTIONS[part].format(norm=name_of(view)))
-    picture, slider = st.container(key="norms-picture", gap="xsmall"), st.container(key="controls-norm")
+    picture = st.container(key="norms-picture", gap="xsmall")
     with picture, st.container(key="controls-part", horizontal=True):
         state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
         if part == "every":
             state.segmented(Params.moment, "Vectors", MOMENTS, label_visibility="collapsed")
     token = view.i if view.i is not None else min(1, view.trace.n_tokens - 1)
-    with slider if part == "every" else picture:  # a click on a row of the map of every token chooses, too
-        norm = chosen_norm(view, statistics.names, statistics.widest_of(token))
+    norm = chosen_norm(view, statistics.names, statistics.widest_of(token))
     selected = Selected(view, statistics, norm, token, chosen_component(view, norm))
     with picture:
         shown = DRAW[part](selected)
+    if part == "every":
+        choose_norm(selected)
     exported(selected, shown).draw()
     st.caption(placement(selected))
     next_page("training", "Which placement of the norms trains better?")
@@ -122,24 +123,13 @@ def exported(selected: Selected, shown: Figures) -> Export:
 
 
 def chosen_norm(view: View, names: Sequence[str], usual: str) -> str:
-    """The selected LayerNorm: a slider through the layers. usual: where none is selected."""
+    """The selected LayerNorm. usual: where none is selected."""
     norm, at = name_of(view), state.get(Params.at)
     if at not in names:
         if at:
             st.warning(f"No {norm} {plain(at[:60])} in this model. Shown: {figures.norm_label(usual)}.")
             state.put(Params.at, "")
         at = usual
-    if len(names) > 1:
-        controlled(
-            st.select_slider,
-            norm,
-            names,
-            key="norm-slider",
-            value=at,
-            take=lambda name: state.put(Params.at, name),
-            format_func=figures.norm_label,
-            width="stretch",
-        )
     return at
 
 

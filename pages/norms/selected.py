@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
+import streamlit as st
 
 from encoder import Trace, explain, figures
 from encoder.figures.numbers import three_digits
@@ -12,7 +13,8 @@ from pages.components.events import PlotEvent
 from pages.core.view import View
 from pages.core.view.place import PlaceParams
 from pages.core.words import token_names
-from pages.state import state
+from pages.norms.params import Params
+from pages.state import controlled, state
 
 #: Kind of norm -> what every vector has after it, before gain and bias.
 EFFECTS = {"layer": "mean 0 and standard deviation 1", "rms": "root mean square 1"}
@@ -85,6 +87,23 @@ class Selected:
     def quoted(self, token: int) -> str:
         """A token in a sentence."""
         return token_names.quoted(self.trace.labels, token)
+
+
+def choose_norm(selected: Selected) -> None:
+    """The slider through the norms, below the picture."""
+    if len(selected.statistics.names) == 1:
+        return
+    with st.container(key="controls-norm"):
+        controlled(
+            st.select_slider,
+            selected.kind,
+            selected.statistics.names,
+            key="norm-slider",
+            value=selected.norm,
+            take=lambda name: state.put(Params.at, name),
+            format_func=figures.norm_label,
+            width="stretch",
+        )
 
 
 def select_component(event: PlotEvent) -> None:

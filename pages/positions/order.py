@@ -61,8 +61,9 @@ def reversed_order(view: View, mechanism: str) -> Export:
     if found.moved.any():
         st.caption(f"{in_order(view, range(trace.n_tokens))}  \n{in_order(view, found.order)}")
     references.caption(
-        "Bars: cosine of a token's output vectors in both orders (1: same direction, 0: orthogonal). Special tokens "
-        "and closing punctuation keep their places." + token_rows.which(part, trace.n_tokens, view.i)
+        "Bars: cosine of a token's output vectors in both orders (1: same direction, 0: orthogonal). Special tokens, "
+        "closing punctuation and the token in the middle keep their places."
+        + token_rows.which(part, trace.n_tokens, view.i)
     )
     return cosines(
         view,

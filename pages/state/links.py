@@ -41,9 +41,18 @@ def link(
         st.page_link(f"pages/{folder}/page.py", label=label, icon=f":material/{icon}:", query_params=values)
 
 
-def next_page(folder: str, question: str) -> None:
-    """Draw the last line of a page: the question that comes up next, and the page that answers it."""
-    link(folder, f"Next: {question} · {title(folder)}")
+def next_page(
+    folder: str, question: str, values: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None
+) -> None:
+    """Draw the last line of a page: the question that comes up next, and the page that answers it.
+
+    values: of that page, as `button` takes them, where the question is about a part that the session has not selected.
+    """
+    label = f"Next: {question} · {title(folder)}"
+    if values is None:
+        link(folder, label)
+    else:
+        button(folder, label, "arrow_forward", "next-page", values, type="tertiary")
 
 
 def button(

@@ -38,16 +38,17 @@ def draw(subject: Subject) -> None:
     if (level or subject.params.each_word) and not is_media:
         state.bound(st.toggle, Params.each_word, "Each word", help="Of up to 128 words. It takes longer than phrases.")
     both = [("query", one) for one in why.words_a] + [("text", one) for one in why.words_b]
-    named = [one for one in sorted(both, key=lambda one: -one[1].effect)[:NAMED] if one[1].effect >= LEAST_EFFECT]
+    by_size = sorted(both, key=lambda one: -abs(one[1].effect))[:NAMED]
+    named = [one for one in by_size if abs(one[1].effect) >= LEAST_EFFECT]
     everything = [one for _, one in both]
     with answer.area():
-        fallen = f"Leaving out a word does not lower the {why.kind}."
+        changed = f"Leaving out a word does not change the {why.kind}."
         if named:
             (of, most), *others = named
-            said = [f"Without “**{plain(most.word)}**” of the {of}, the {why.kind} falls by {number(most.effect, 3)}"]
-            said += [f"without “**{plain(one.word)}**” of the {of}, by {number(one.effect, 3)}" for of, one in others]
-            fallen = f"{'; '.join(said)}."
-        answer.draw(fallen if everything else "No word to leave out.")
+            said = [f"Without “**{plain(most.word)}**” of the {of}, the {why.kind} {_changes(most.effect)}"]
+            said += [f"without “**{plain(one.word)}**” of the {of}, it {_changes(one.effect)}" for of, one in others]
+            changed = f"{'; '.join(said)}."
+        answer.draw(changed if everything else "No word to leave out.")
     limit = max((abs(one.effect) for one in everything), default=1.0)
     sides = (("Query", subject.query, why.words_a), ("Text", subject.text, why.words_b))
     if not is_media:
@@ -99,11 +100,16 @@ def _written(words: tuple[WordEffect, ...]) -> tuple[str, tuple[WordEffect, ...]
     return text, tuple(placed)
 
 
+def _changes(effect: float) -> str:
+    """What the score does without a word that has this effect: "falls by 0.062"."""
+    return f"{'falls' if effect > 0 else 'rises'} by {number(abs(effect), 3)}"
+
+
 def _sums(name: str, score: float, words: tuple[WordEffect, ...]) -> str:
     """The sum of a text's effects, and what is left of the score."""
     total = round(sum(one.effect for one in words), DIGITS)
     rest = round(score, DIGITS) - total  # so that what is written adds up
-    return f"{name}, sum of the effects: {_signed(total, DIGITS)}; score minus this sum: {_signed(rest, DIGITS)}."
+    return f"{name}, all words together: {_signed(total, DIGITS)}; the rest of the score: {_signed(rest, DIGITS)}."
 
 
 def _words(why: ScoreExplanation) -> ScoreExplanation:

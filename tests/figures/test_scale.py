@@ -10,6 +10,7 @@ import pytest
 from encoder import figures
 from encoder.figures.colours import STEP
 from encoder.figures.feed_forward import neuron_heatmap
+from encoder.figures.numbers import three_digits
 from encoder.figures.scale import TIMES, robust
 
 RANDOM = np.random.default_rng(0)
@@ -24,9 +25,10 @@ def test_one_outlier_leaves_the_others_visible(times: float) -> None:
     assert ordinary / TIMES <= scale.limit <= ordinary
     assert np.median(np.abs(values)) / scale.limit > 0.2, "an ordinary number has a colour of its own"
     assert scale.beyond == int((np.abs(values) > scale.limit).sum()) > 0
-    assert scale.largest == pytest.approx(times * ordinary, rel=1e-6)
+    assert scale.largest == pytest.approx(-times * ordinary, rel=1e-6)
     assert str(scale.beyond) in scale.titled("effect")
-    assert f"{scale.largest:.3g}" in scale.titled("effect")
+    assert three_digits(scale.largest) in scale.titled("effect")
+    assert float(three_digits(scale.limit)) == scale.limit, "the bar names the end exactly"
 
 
 @pytest.mark.parametrize(
@@ -94,9 +96,9 @@ def test_what_lies_beyond_a_scale_has_a_colour_of_its_own(name: str) -> None:
     largest = [1.0] if drawn.zmin == 0 else [1.0, -1.0]
     for end in largest:
         assert shade(40 * end) not in {shade(end), shade(0.5 * end)}
-        assert shade(40 * end) == shade(1.08 * end)
-    assert drawn.colorbar.ticktext[-1] == "≥ 1"
-    assert drawn.zmin == 0 or drawn.colorbar.ticktext[0] == "≤ −1"
+        assert shade(40 * end) == shade(1.01 * end)
+    assert drawn.colorbar.ticktext[-1] == "> 1"
+    assert drawn.zmin == 0 or drawn.colorbar.ticktext[0] == "< −1"
 
 
 def test_small_effects_keep_a_colour_next_to_large_ones() -> None:

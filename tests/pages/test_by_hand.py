@@ -96,10 +96,10 @@ def test_what_the_notes_say_beside_what_comes_out() -> None:
     assert words(app).count(":red-badge") == 4
     assert words(app).count(":green-badge") == 4
     positions = app.dataframe[0].value
-    assert positions["0"].tolist() == ["0.84", "0.84147 ✓", "0.90", "0.9093 ✗"]
-    assert positions["1"].tolist() == ["0.54", "0.5403 ✓", "0.43", "-0.41615 ✗"]
-    assert positions["2"].tolist() == ["0.08", "0.01 ✗", "0.16", "0.02 ✗"]
-    assert positions["3"].tolist() == ["0.99", "0.99995 ✗", "0.99", "0.9998 ✗"]
+    assert positions["0"].tolist() == ["0.84 ✓", "0.84147", "0.90 ✗", "0.9093"]
+    assert positions["1"].tolist() == ["0.54 ✓", "0.5403", "0.43 ✗", "−0.41615"]
+    assert positions["2"].tolist() == ["0.08 ✗", "0.01", "0.16 ✗", "0.02"]
+    assert positions["3"].tolist() == ["0.99 ✗", "0.99995", "0.99 ✗", "0.9998"]
     assert "4 of 8" in words(app)
 
 

@@ -22,7 +22,7 @@ from encoder.model.classifier import ClassifierConfig
 from pages.contribution.deletion import SEEDS
 from pages.core.words.formulas import number
 from pages.state.former import current, is_former
-from tests.pages.apps import assert_well, charts, sentences, visit
+from tests.pages.apps import assert_well, charts, press, sentences, visit
 
 pytestmark = pytest.mark.sample(3, "another address or input of the same page")
 
@@ -124,6 +124,15 @@ def test_rollout_follows_the_layer(minilm: encoder.TextEncoder) -> None:
     assert app.query_params["layer"] == "5"
     others = [float(share) for place, share in enumerate(made[5, 3]) if place != 3]
     assert re.search(rf"largest of the others: .*? {max(others):.1%}", written(app))
+
+
+def test_the_next_page_opens_the_head_that_the_page_names(minilm: encoder.TextEncoder) -> None:
+    parts = output_parts(minilm.trace(TEXT), 5).parts
+    head = max((one for one in parts if one.kind == "head"), key=lambda one: one.share)
+    app = visit(PAGE, text=TEXT, i="5")
+    press(app, "Next: What changes if you switch this head off?")
+    assert_well(app)
+    assert f"without {head.name} it " in written(app)
 
 
 def test_the_plane_names_the_strongest_key(minilm: encoder.TextEncoder) -> None:

@@ -39,9 +39,12 @@ def test_the_numbers_are_those_of_the_engine(minilm: encoder.TextEncoder) -> Non
     exec(exported(app), names)
     assert names["activation"] == layer.hidden[2, 17]
     np.testing.assert_allclose(names["lost"], lost, atol=1e-6)
-    press(app, "Switch this neuron off")
-    assert_well(app)
-    assert parse_recipe(app.query_params["edits"])[0].edit == Zero("ffn.hidden", layer=2, components=(17,))
+    for button in ("Switch this neuron off", "Next: What changes if you switch this neuron off?"):
+        app = visit("feed_forward", text=TEXT, layer="2", i="2", neuron="17")
+        press(app, button)
+        assert_well(app)
+        assert parse_recipe(app.query_params["edits"])[0].edit == Zero("ffn.hidden", layer=2, components=(17,))
+        assert "neuron 17" in written(app)
 
 
 def test_the_words_of_example_sentences_are_in_the_report(

@@ -35,10 +35,7 @@ OF_EVERY_PAGE = {"text", "pair", "model", "source", "norm"}
 _VIEW, _OPEN, _PAGES, _TITLE = "_current_view", "_open_page", "_pages_of_last_runs", "_title_place"
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
 QUICK_FLOPS = 10**10
-CAUSAL = (
-    "This model processes text with a causal mask: each token attends to itself and to earlier tokens, never to later "
-    "ones. So the maps are triangles, and only the last token has read the whole text."
-)
+CAUSAL = "Causal mask: each token attends to itself and to earlier tokens only."
 
 
 @functools.cache
@@ -343,7 +340,7 @@ def _notes(area: DeltaGenerator, view: View, entry: Page) -> None:
                 "Random weights, untrained: the maps show the effect of initialisation only.", icon=":material/casino:"
             )
         if view.loaded.config.causal:
-            st.info(CAUSAL, icon=":material/signal_cellular_alt:")
+            st.caption(CAUSAL)
         if shows_text:
             places_input.note(view)
         for sentence in view.loaded.notes:

@@ -113,17 +113,21 @@ def _quoted(text: str) -> str:
     return f"“{plain(text if len(text) <= 30 else f'{text[:29]}…')}”"
 
 
+def named(chosen: Sequence[edits.Edit], labels: Sequence[str]) -> str:
+    """The first edits in words, and the number of the others."""
+    more = f", and {len(chosen) - NAMED} more" if len(chosen) > NAMED else ""
+    return "; ".join(describe(edit, labels) for edit in chosen[:NAMED]) + more
+
+
 def mark(view: View) -> None:
     """What is edited, whether this view is the edited run, a link to the recipe, and a button that takes all back."""
     chosen = active(state.newest(EditParams.recipe))
     if not chosen:
         return
-    said = [describe(edit, view.trace.labels) for edit in chosen[:NAMED]]
-    more = f", and {len(chosen) - NAMED} more" if len(chosen) > NAMED else ""
     where = "" if view.trace.edits else " This page shows the run without edits."
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="edited-mark"):
         st.badge("Edited", icon=":material/tune:", color="orange")
-        st.markdown(f"{'; '.join(said)}{more}.{where}", width="content")
+        st.markdown(f"{named(chosen, view.trace.labels)}.{where}", width="content")
         links.button(
             "interventions",
             "Show the recipe",

@@ -31,6 +31,11 @@ class InputWords:
         return several(self.part)
 
     @property
+    def not_special(self) -> str:
+        """All tokens but the special ones: of a text, words and marks."""
+        return "tokens that are not special" if self.part == "word" else self.parts
+
+    @property
     def ranges(self) -> dict[str, str]:
         """Where the colours of a map can end: `view.RANGES`, in these words."""
         return {**RANGES, "words": self.parts.capitalize()}
@@ -39,9 +44,9 @@ class InputWords:
     def range_help(self) -> str:
         """What the ranges mean."""
         return (
-            f"**{self.parts.capitalize()}**: the colours end at the largest weight between {self.parts}, so that "
-            "special tokens do not hide the others; the colour bar says where. **0 to 1** lets you compare heads. "
-            "**Fit to map**: they end at the largest weight."
+            f"**{self.parts.capitalize()}**: the colours end at the largest weight between {self.not_special}, "
+            "so that special tokens do not hide the others; the colour bar says where. **0 to 1** lets you compare "
+            "heads. **Fit to map**: they end at the largest weight."
         )
 
     @property
