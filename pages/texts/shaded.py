@@ -38,16 +38,14 @@ def draw(subject: Subject) -> None:
     if (level or subject.params.each_word) and not is_media:
         state.bound(st.toggle, Params.each_word, "Each word", help="Of up to 128 words. It takes longer than phrases.")
     both = [("query", one) for one in why.words_a] + [("text", one) for one in why.words_b]
-    named = [one for one in sorted(both, key=lambda one: -one[1].effect)[:NAMED] if one[1].effect >= LEAST_EFFECT]
+    strongest = sorted(both, key=lambda one: -abs(one[1].effect))[:NAMED]
+    named = [_changed(of, one) for of, one in strongest if abs(one.effect) >= LEAST_EFFECT]
     everything = [one for _, one in both]
     with answer.area():
-        fallen = f"Leaving out a word does not lower the {why.kind}."
+        changed = f"Leaving out a word does not change the {why.kind}."
         if named:
-            (of, most), *others = named
-            said = [f"Without “**{plain(most.word)}**” of the {of}, the {why.kind} falls by {number(most.effect, 3)}"]
-            said += [f"without “**{plain(one.word)}**” of the {of}, by {number(one.effect, 3)}" for of, one in others]
-            fallen = f"{'; '.join(said)}."
-        answer.draw(fallen if everything else "No word to leave out.")
+            changed = f"Largest changes of the {why.kind}: {'; '.join(named)}."
+        answer.draw(changed if everything else "No word to leave out.")
     limit = max((abs(one.effect) for one in everything), default=1.0)
     sides = (("Query", subject.query, why.words_a), ("Text", subject.text, why.words_b))
     if not is_media:
@@ -67,6 +65,12 @@ def draw(subject: Subject) -> None:
         f"this {part}; orange: it rises. Measured by running the model without the {part}, the others in their places. "
         f"{part.capitalize()}s act together, so effects need not add up to the score.{note}"
     )
+
+
+def _changed(of: str, one: WordEffect) -> str:
+    """What the score does without a word of the query or of the text."""
+    done = "falls" if one.effect > 0 else "rises"
+    return f"without “**{plain(one.word)}**” of the {of} it {done} by **{number(abs(one.effect), 3)}**"
 
 
 def _of_input(subject: Subject, at: int, name: str, text: str, words: tuple[WordEffect, ...], limit: float) -> None:
@@ -103,7 +107,7 @@ def _sums(name: str, score: float, words: tuple[WordEffect, ...]) -> str:
     """The sum of a text's effects, and what is left of the score."""
     total = round(sum(one.effect for one in words), DIGITS)
     rest = round(score, DIGITS) - total  # so that what is written adds up
-    return f"{name}, sum of the effects: {_signed(total, DIGITS)}; score minus this sum: {_signed(rest, DIGITS)}."
+    return f"{name}: the effects add up to {_signed(total, DIGITS)}; the rest of the score: {_signed(rest, DIGITS)}."
 
 
 def _words(why: ScoreExplanation) -> ScoreExplanation:

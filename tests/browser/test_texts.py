@@ -93,7 +93,7 @@ def test_an_image_or_a_sound_has_its_captions_or_its_like_ranked(visit: Callable
     page = visit(f"/texts?model={model}", width=1366, height=768)
     rows = page.locator(".st-key-texts-list").get_by_role("button")
     expect(rows.first).to_be_visible()
-    expect(page.get_by_text(re.compile("^Without “.*” of the .*, the cosine falls by "))).to_be_visible()
+    expect(page.get_by_text(re.compile("^Largest changes of the cosine: without “"))).to_be_visible()
     rows.nth(1).click()
     page.wait_for_function("() => new URL(location).searchParams.has('text_place')")
     part(page, "Pairs")

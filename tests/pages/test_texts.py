@@ -49,9 +49,11 @@ def test_every_text_has_its_rank_and_a_click_selects_it(minilm: encoder.TextEnco
     for one, label in zip(ranking.rows, ranks(app), strict=True):
         assert label.startswith(f"{one.rank}. **{number(one.score, listed.DIGITS)}**")
     why = encoder.explain_score(minilm, QUERY, LINES[ranking.rows[0].place])
-    strongest = max((*why.words_a, *why.words_b), key=lambda word: word.effect)
+    strongest = max((*why.words_a, *why.words_b), key=lambda word: abs(word.effect))
     side = "query" if strongest in why.words_a else "text"
-    assert f"“**{strongest.word}**” of the {side}, the cosine falls by {number(strongest.effect)}" in words(app)
+    done = "falls" if strongest.effect > 0 else "rises"
+    first = f"Largest changes of the cosine: without “**{strongest.word}**” of the {side} it {done} by "
+    assert f"{first}**{number(abs(strongest.effect))}**" in words(app)
     last = ranking.rows[-1]
     app.button(key=f"texts:rank:{last.place}").click().run()
     assert_well(app)
