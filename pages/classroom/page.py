@@ -65,7 +65,7 @@ def _door() -> None:
         say_error(error, st.info, icon=":material/block:")
         return
     st.markdown(
-        "Open a room, let the class join by its code, and follow **45 or 90 minutes**, minute by minute, below."
+        "Open a room, let the class join by its code, and teach **45 or 90 minutes** (“For teachers”)."
     )
     # A phone shows the first one above, and a laptop without a code of a link the second one at the left (page.css).
     with st.container(key="classroom-doors" if state.get(RoomParams.code) else "classroom-doors-teaching"):
