@@ -64,9 +64,7 @@ def _door() -> None:
     except RoomError as error:
         say_error(error, st.info, icon=":material/block:")
         return
-    st.markdown(
-        "Open a room, let the class join by its code, and teach **45 or 90 minutes** (“For teachers”)."
-    )
+    st.markdown("Open a room, let the class join by its code, and teach **45 or 90 minutes** (“For teachers”).")
     # A phone shows the first one above, and a laptop without a code of a link the second one at the left (page.css).
     with st.container(key="classroom-doors" if state.get(RoomParams.code) else "classroom-doors-teaching"):
         first, second = st.columns(2, gap="large")
