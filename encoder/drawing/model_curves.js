@@ -7,7 +7,9 @@ const TICKS = 4;
 /** @param {ModelView} view */
 export function curves(view) {
   const { header, place, widest } = view;
-  const across = (value) => place.bottom - (place.bottom - place.top) * value / widest;
+  // Longer vectors are higher, and further to the right where the layers run down.
+  const [zero, full] = place.turned ? [place.top, place.bottom] : [place.bottom, place.top];
+  const across = (value) => zero + (full - zero) * value / widest;
   const group = svg("g", { class: "enc-model-curves", "data-part": "river" });
   const at = (x, y) => place.point(x, y).map((pixel) => Math.round(pixel * 10) / 10).join(" ");
   const [start, end] = [place.stages[0], place.stages.at(-1)];

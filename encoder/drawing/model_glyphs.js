@@ -297,8 +297,11 @@ function chipPlaces(header, place) {
 export function placeChips(view) {
   const { header, place, chips } = view;
   const isFar = view.theme.isStage && view.theme.scale > 1; // a class reads the names that have room in its type
+  // Curves have a point where a sublayer ends; nothing is drawn of what is inside it.
+  const ends = header.norm === "pre" ? "add-" : "norm-";
+  const isDrawn = (key) => !header.curves || !(key in place.parts) || key.startsWith(ends);
   const places = chipPlaces(header, place).filter(([key]) =>
-    !isFar || NAMED_FROM_AFAR.has(key.replace(/^norm-.*/, "norm"))
+    isDrawn(key) && (!isFar || NAMED_FROM_AFAR.has(key.replace(/^norm-.*/, "norm")))
   );
   const wanted = new Map(places.sort(([, one], [, other]) => one - other));
   const lanes = lanesOf(wanted, place, view.theme.scale);

@@ -5,6 +5,8 @@ import { drawnHeader } from "./model_decoder.js";
 import { updateBars } from "./model_glyphs.js";
 import { bandPath, FAINTEST_LINE, linkPath, namePlace } from "./model_layout.js";
 
+const MOST_OF_NAME = 14; // characters: of a patch of a sound, its seconds and its band
+
 // The other layers: thin, with their number; a click opens one.
 /** @param {ModelView} view */
 export function drawSlices(view) {
@@ -154,7 +156,7 @@ export function drawNames({ header, place }) {
       style: `font-size:${place.type}px`,
     });
     if (token < header.starts && !header.first) text.append("start "); // the decoder begins with it
-    text.append([...label].length > 13 ? `${[...label].slice(0, 12).join("")}…` : label);
+    text.append([...label].length > MOST_OF_NAME ? `${[...label].slice(0, MOST_OF_NAME - 1).join("")}…` : label);
     text.append(svg("title", {}, label));
     text.dataset.name = String(token);
     group.append(text);

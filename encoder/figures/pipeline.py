@@ -65,6 +65,6 @@ def dimension_differences(differences: object) -> go.Figure:
         neutral_layout(margin=margin(30) | ROOM, bargap=0, showlegend=False),
     )
     figure.update_layout(
-        xaxis=plain_axis("number of the vector") | FIXED, yaxis=plain_axis("theirs minus the model's") | FIXED
+        xaxis=plain_axis("component of the vector") | FIXED, yaxis=plain_axis("theirs minus the model's") | FIXED
     )
     return figure

@@ -9,6 +9,9 @@ from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, check_labels, margin, neutral_layout, plain_axis, shown_label, token_axis
 from encoder.figures.placements import PLACEMENT_COLOURS
 
+#: Pixels of a character of a word, on average a little less.
+CHARACTER = 8
+
 
 def signed_token_bars(
     values: object, labels: Sequence[str], title: str, selected: int | None = None, *, first: int = 0
@@ -45,13 +48,15 @@ def word_bars(
     *,
     placement: str | None = None,
     largest: float | None = None,
+    longest: int = 0,
     marked: str | None = None,
     measure: str = "probability",
 ) -> go.Figure:
     """A bar a word, its probability written at its end, the most probable on top.
 
     words: as a person reads them. probabilities: [k]. placement: "pre" or "post", each with its colour; None: neutral.
-    largest: the end of the axis; give bars that you compare the same one. marked: the word whose bar has a frame.
+    largest: the end of the axis, longest: characters of the longest word; give bars that you compare the same ones, so
+    that a probability has the same length in each. marked: the word whose bar has a frame.
     measure: what the numbers are.
     """
     values = as_array(probabilities, name="probabilities", ndim=1)
@@ -71,7 +76,7 @@ def word_bars(
         customdata=labels,
         hovertemplate="%{customdata}: %{x:.4f}<extra></extra>",
     )
-    figure = go.Figure(drawn, neutral_layout(margin=margin(8, right=48), bargap=0.25))
+    figure = go.Figure(drawn, neutral_layout(margin=margin(8, right=48) | {"l": 8 + CHARACTER * longest}, bargap=0.25))
     figure.update_xaxes(plain_axis(measure), range=[0, end * 1.02 or 1.0])
     figure.update_yaxes(
         range=[len(values) - 0.5, -0.5], tickvals=places, ticktext=labels, showgrid=False, automargin=True, ticks=""

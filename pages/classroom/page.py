@@ -64,8 +64,10 @@ def _door() -> None:
     except RoomError as error:
         say_error(error, st.info, icon=":material/block:")
         return
-    st.markdown("Open a room, let the class join by its code, and follow a path of **45 or 90 minutes** below.")
-    first, second = st.columns(2, gap="large")
+    st.markdown("Open a room, let the class join by its code, and teach **45 or 90 minutes** (“For teachers”).")
+    # A phone shows the first one above, and a laptop without a code of a link the second one at the left (page.css).
+    with st.container(key="classroom-doors" if state.get(RoomParams.code) else "classroom-doors-teaching"):
+        first, second = st.columns(2, gap="large")
     with first, st.container(border=True, height="stretch"):  # thirty join a room that one opens
         _join()
     with second, st.container(border=True, height="stretch"):
@@ -84,7 +86,9 @@ def _open() -> None:
             "`encoderscope --host 0.0.0.0 --no-browser`, and allow its port in the firewall.",
             icon=":material/wifi_off:",
         )
-    button("Open a room", "meeting_room", "classroom:open", partial(session.attempt, session.open_room, named=named))
+    open_room = partial(session.attempt, session.open_room, named=named)
+    kind = "secondary" if state.get(RoomParams.code) else "primary"
+    button("Open a room", "meeting_room", "classroom:open", open_room, type=kind)
     room_door(key="classroom:door", left=session.has_left(), on_teach=partial(session.attempt, session.take_key))
 
 

@@ -241,7 +241,7 @@ class CurvesView extends Drawing {
       const [place, { predicted, rows }] = [this.place(run, step), run.data];
       const cells = [...(predicted[place] ?? [])].map((one) => classes[one]);
       const right = cells.filter((cell, k) => cell === expected[k]).length;
-      const hits = rows[place] >= 0 ? `; most weight in the frame: ${rows[place]} rows` : "";
+      const hits = rows[place] >= 0 ? `; largest weight in the frame: ${rows[place]} of ${expected.length} rows` : "";
       return row(`${run.name}: ${right} of ${expected.length} right${hits}`, cells, (cell, k) => cell !== expected[k]);
     });
     const table = make("table", {}, row("Sequence", tokens), row("Right answers", expected), ...given);

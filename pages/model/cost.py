@@ -8,6 +8,7 @@ from encoder.documents import tables
 from encoder.explain.cost import Cost, CostPart, Term, cost, crossover
 from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
+from pages.core.widgets import adjust
 from pages.core.widgets.export import Export
 from pages.core.words import about, formulas
 from pages.model.params import MOST_TOKENS, Params
@@ -16,7 +17,9 @@ from pages.state.url_state import state
 
 def show(view: View, bytes_each: int) -> Cost:
     """Work and memory of each part of a layer. Returns the cost."""
-    config, n_tokens = view.loaded.config, _length(view)
+    with adjust.drawer("cost", "Tokens"):
+        n_tokens = _length(view)
+    config = view.loaded.config
     found = cost(config, n_tokens, view.loaded.n_parameters, bytes_each)
     kinds = (
         f", of which {found.n_plain} without experts do {short(found.plain_flops)}FLOP each" if found.n_plain else ""

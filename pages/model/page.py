@@ -20,7 +20,7 @@ from pages.core.stores import cache
 from pages.core.view import first_view, model_spec, output, selection, typed_text
 from pages.core.view.view import View, ViewParams
 from pages.core.widgets import examples
-from pages.core.words import gestures
+from pages.core.words import gestures, glossary
 from pages.model import cost, decoder, export, picture, switches, ways
 from pages.model.params import Params, open_part
 from pages.state import links
@@ -51,6 +51,10 @@ def controls() -> None:
                 args=(shown,),
                 width="content",
             )
+    if state.newest(Params.show) == "cost":
+        glossary.opening("How much work and memory does one forward pass need?")
+    elif kind != "text":
+        glossary.opening(f"What does a transformer encoder do with your {kind}?")
     row = st.container(key="input", horizontal=True, gap="xsmall")  # as above the other pages
     with row, st.container(key="input-itself"):
         if kind == "text":
@@ -79,7 +83,10 @@ def main(view: View) -> None:
         labels = view.trace.labels
         selected = [place for place in (view.i, view.j) if place is not None and place < len(labels)]
         st.session_state[_SELECTED] = [(place, labels[place]) for place in selected]
-        answer(view, trace)
+        if show == "cost":
+            edited.mark(view)
+        else:
+            answer(view, trace)
     with place:
         if show == "cost":
             bytes_each = BYTES.get(str(view.loaded.encoder.dtype), 4)
@@ -107,6 +114,7 @@ def answer(view: View, trace: Trace) -> None:
         if (of_decoder := decoder.of(trace)) is not None:
             st.markdown(decoder.answer(view, of_decoder), width="content")
         elif view.i is None:
+            st.markdown(picture.made_of(trace), width="content")
             gestures.caption(gestures.invitation(f"{gestures.CLICK} a token to see what it attends to."))
         else:
             picture.two_meanings(view, view.i)

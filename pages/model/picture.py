@@ -97,14 +97,19 @@ def answer(view: View, query: int) -> str:
     changed = switches.effect(view)[0] if trace.edits else ""
     if changed and view.head in switches.heads_off(view):
         return f"L{view.layer} H{view.head} is off and adds nothing. {changed}"
-    config = trace.config
-    layers = "1 layer gives" if config.n_layers == 1 else f"{config.n_layers} layers give"
-    first = changed or f"{layers} each of {trace.n_tokens:,} tokens a vector of {config.d_model:,} numbers."
+    first = changed or made_of(trace)
     return (
         f"{first} In L{view.layer} H{view.head} (layer {view.layer}, head {view.head}), {query_name} attends to "
         f"{key_name}: {in_words(float(row[key]))}. Rank: {rank} of {count}.{_before(view, query, key)}"
         f"{_caution(view, query)}"
     )
+
+
+def made_of(trace: Trace) -> str:
+    """What the model makes of the input: so many vectors."""
+    config = trace.config
+    layers = "1 layer gives" if config.n_layers == 1 else f"{config.n_layers} layers give"
+    return f"{layers} each of {trace.n_tokens:,} tokens a vector of {config.d_model:,} numbers."
 
 
 def two_meanings(view: View, query: int) -> None:

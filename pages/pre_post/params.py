@@ -10,6 +10,6 @@ class Params:
     """Which part is open, and the curves that are drawn."""
 
     sides: Param[str] = choice("heads", SIDES)
-    curve: Param[str] = choice("held_out_loss", ("held_out_loss", "held_out_accuracy", "loss", "gradient_norm"))
+    curve: Param[str] = choice("held_out_accuracy", ("held_out_accuracy", "held_out_loss", "loss", "gradient_norm"))
     depth: Param[str] = choice("deep", ("all", "shallow", "deep"))
     clock: Param[bool] = flag()

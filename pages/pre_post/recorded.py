@@ -7,14 +7,14 @@ from encoder.figures import placements as drawn
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train import curves
 from pages.components import plot
-from pages.core.widgets import Export
+from pages.core.widgets import Export, adjust
 from pages.core.words import about, errors_said
 from pages.pre_post.params import Params
 from pages.state import state
 
 CURVES = {
-    "held_out_loss": ("held-out loss", "nats"),
     "held_out_accuracy": ("held-out accuracy", "share of the masked words"),
+    "held_out_loss": ("held-out loss", "nats"),
     "loss": ("training loss", "nats"),
     "gradient_norm": ("gradient norm", "before clipping"),
 }
@@ -36,11 +36,11 @@ def why_pre_norm() -> None:
 
 
 def recorded_training() -> None:
-    """Controls, the chart, and all runs at the same step."""
+    """What the runs come to at the same step, then the chart, all runs, and what is in the drawer."""
     table = curves.recorded()
     depths = sorted({int(depth) for depth in table.n_layers})
     shown = {"all": depths, "shallow": depths[:1], "deep": depths[-1:]}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with adjust.drawer("recorded"):
         what = state.selectbox(Params.curve, "Curve", {name: title for name, (title, _) in CURVES.items()}, width=220)
         depth = "all"
         if len(depths) > 1:
@@ -51,6 +51,7 @@ def recorded_training() -> None:
             )
         across = "seconds" if state.bound(st.toggle, Params.clock, "Seconds instead of steps") else "step"
     table = table[table.n_layers.isin(shown[depth])]
+    st.markdown(apart_in_words(table))
     title = ", ".join(CURVES[what])
     figure = drawn.recorded_curves(lines(table, what, across), title, log=what == "gradient_norm", across=across)
     plot(
@@ -87,17 +88,23 @@ def lines(table: pd.DataFrame, what: str, across: str) -> dict[str, tuple[str, s
 
 
 def at_common_step(table: pd.DataFrame) -> None:
-    """All runs after the same number of steps, and the pair that differs most."""
-    step, accuracy = curves.at_common_step(table)
+    """All runs after the same number of steps."""
+    _, accuracy = curves.at_common_step(table)
     shown = accuracy[[p for p in PLACEMENT_NAMES if p in accuracy]].rename(columns=PLACEMENT_NAMES).reset_index()
     shown = shown.rename(columns={"n_layers": "Layers", "warm_up": "Warm-up"})
     percent = st.column_config.NumberColumn(format="percent", help="Held-out masked words predicted correctly.")
     st.dataframe(
         shown, hide_index=True, width="content", column_config=dict.fromkeys(PLACEMENT_NAMES.values(), percent)
     )
-    if {"pre", "post"} <= set(accuracy):
-        layers, warm_up = apart = (accuracy.pre - accuracy.post).abs().idxmax()
-        st.markdown(
-            f"Held-out accuracy after {step:,} steps, largest difference: **{layers} layers, {warm_up} warm-up**, "
-            f"pre-norm **{accuracy.pre[apart]:.1%}**, post-norm **{accuracy.post[apart]:.1%}**."
-        )
+
+
+def apart_in_words(table: pd.DataFrame) -> str:
+    """The pair of runs whose accuracies differ most after the same number of steps."""
+    step, accuracy = curves.at_common_step(table)
+    if not {"pre", "post"} <= set(accuracy):
+        return "The runs have one placement of the norms only."
+    layers, warm_up = apart = (accuracy.pre - accuracy.post).abs().idxmax()
+    return (
+        f"Held-out accuracy after {step:,} steps, largest difference: **{layers} layers, {warm_up} warm-up**, "
+        f"pre-norm **{accuracy.pre[apart]:.1%}**, post-norm **{accuracy.post[apart]:.1%}**."
+    )

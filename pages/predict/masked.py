@@ -260,6 +260,7 @@ def bars(
 ) -> None:
     """The most probable words at one mask, on the same scale for every model. fills: the window's room."""
     largest = max(entry.probabilities[0] for entry in predictions.values())
+    longest = max(len(prediction.readable(token)) for entry in predictions.values() for token in entry.tokens[:top])
     for column, (name, entry) in zip(st.columns(len(predictions), gap="medium"), predictions.items(), strict=True):
         placement, rank = placements[name], prediction.rank(entry, chosen.hidden) if chosen.hidden else None
         instead = f", in place of {plain(chosen.instead_of)}" if chosen.instead_of else ""
@@ -271,6 +272,7 @@ def bars(
                     entry.probabilities[:top],
                     placement=placement,
                     largest=largest,
+                    longest=longest,
                     marked=prediction.readable(entry.tokens[rank[0] - 1]) if rank else None,
                 ),
                 key=f"words-{name}-{index}",
@@ -283,24 +285,33 @@ def bars(
 
 def most_probable(predictions: Predictions, n_masks: int, chosen: Shown) -> str:
     """The most probable word of each model at the first mask, next to the hidden one, in Markdown."""
-    said = [
-        f"**{plain(prediction.readable(entry.tokens[0]))}** {entry.probabilities[0]:.3f}"
-        + (f" ({name})" if len(predictions) > 1 else "")
-        for name, entry in predictions.items()
-    ]
+    said = [first_words(entry) + (f" ({name})" if len(predictions) > 1 else "") for name, entry in predictions.items()]
     place = "the first mask" if n_masks > 1 else plain(chosen.mask)
     return " ".join([f"Most probable at {place}: {', '.join(said)}.", *rank_in_words(predictions, chosen.hidden)])
+
+
+def first_words(entry: MaskedPrediction) -> str:
+    """The most probable word; where that is a piece of a word, the first whole word, and then the piece."""
+    said = [
+        f"**{plain(prediction.readable(token))}** {probability:.3f}"
+        for token, probability in zip(entry.tokens, entry.probabilities, strict=True)
+        if not token.startswith(prediction.CONTINUES)
+    ][:1]
+    if entry.tokens[0].startswith(prediction.CONTINUES):
+        piece = f"the word piece {plain(entry.tokens[0])} {entry.probabilities[0]:.3f}"
+        said = [f"{said[0]} after {piece}"] if said else [piece]
+    return said[0]
 
 
 def in_words(predictions: Predictions, top: int) -> list[str]:
     """What share the shown words have, and how many both models share."""
     sentences = [
-        f"{name}: the {top} words together: {sum(entry.probabilities[:top]):.1%}."
+        f"{name}: the {top} tokens together: {sum(entry.probabilities[:top]):.1%}."
         for name, entry in predictions.items()
     ]
     if len(predictions) == 2:
         first, second = (set(entry.tokens[:top]) for entry in predictions.values())
-        sentences.append(f"Words in both lists: {len(first & second)} of {top}.")
+        sentences.append(f"Tokens in both lists: {len(first & second)} of {top}.")
     return sentences
 
 

@@ -8,6 +8,8 @@ from pages.core.stores import cache, model_store
 MOST_FULLY_RANKED = 4
 #: Signs of a word's beginning in vocabularies of byte-level BPE and SentencePiece.
 WORD_STARTS = ("Ġ", "▁")
+#: Sign of a word that goes on, in WordPiece.
+CONTINUES = "##"
 
 
 def predictions(run: Run, top: int) -> tuple[MaskedPrediction, ...]:

@@ -10,7 +10,7 @@ from encoder.model.config import NORM_PLACEMENTS
 from encoder.train import gradients
 from pages.components import plot
 from pages.core.stores import cache
-from pages.core.widgets import Export, arguments
+from pages.core.widgets import Export, adjust, arguments
 from pages.core.words import about, errors_said, number, opening
 from pages.state import controlled, state
 from pages.training.params import DEPTHS, GRADIENT_WIDTHS, MOST_HEADS, MOST_SEEDS, GradientParams
@@ -22,7 +22,8 @@ def show() -> None:
     """The page with this part."""
     opening(about.text(__file__, "Gradients at initialisation"))
     answer = st.container(key="gradients-answer")
-    controls()
+    with adjust.drawer("gradients"):
+        controls()
     params = state.read(GradientParams)
     setting = chosen_setting(params)
     if not params.depths:
@@ -45,20 +46,15 @@ def show() -> None:
 
 def controls() -> None:
     """What to measure."""
-    with st.container(key="controls-gradients"):
-        _controls()
-
-
-def _controls() -> None:
+    kind = state.segmented(
+        GradientParams.setting,
+        "Setting",
+        SETTINGS,
+        help="As in the theory: one head with uniform attention, an FFN as wide as the residual stream, ReLU. "
+        "As in real encoders: random attention weights, an FFN four times as wide, GELU, any number of heads.",
+    )
+    state.segmented(GradientParams.width, "Width d", GRADIENT_WIDTHS)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = state.segmented(
-            GradientParams.setting,
-            "Setting",
-            SETTINGS,
-            help="As in the theory: one head with uniform attention, an FFN as wide as the residual stream, ReLU. "
-            "As in real encoders: random attention weights, an FFN four times as wide, GELU, any number of heads.",
-        )
-        state.segmented(GradientParams.width, "Width d", GRADIENT_WIDTHS)
         state.bound(st.number_input, GradientParams.seeds, "Seeds", min_value=1, max_value=MOST_SEEDS, width=110)
         if kind == "real":
             state.bound(st.number_input, GradientParams.heads, "Heads", min_value=1, max_value=MOST_HEADS, width=110)
@@ -88,10 +84,13 @@ def results(setting: gradients.Setting, depths: list[int], seeds: range, answer:
     """Measure, then draw the charts and offer the export. answer: the place of the first line."""
     measurements = measured(setting, depths, seeds)
     frame = gradients.to_frame(measurements)
-    answer.markdown(answer_in_words(frame, depths))
-    over_depth(frame, measurements, setting)
+    place = st.container()  # its chart has controls below it that decide what the first line is about
+    depth = choose_depth(depths)
+    answer.markdown(answer_in_words(frame, depth))
+    with place:
+        by_layer(frame, depth)
     with st.container(key="beyond-wall-gradients"):
-        by_layer(frame, depths)
+        over_depth(frame, measurements, setting)
     Export(
         None,
         "Gradients at initialisation",
@@ -106,9 +105,8 @@ def results(setting: gradients.Setting, depths: list[int], seeds: range, answer:
     ).draw()
 
 
-def answer_in_words(frame: pd.DataFrame, depths: list[int]) -> str:
-    """The gradients of the first and the last layer of the deepest encoder, in both placements."""
-    depth = depths[-1]
+def answer_in_words(frame: pd.DataFrame, depth: int) -> str:
+    """The gradients of the first and the last layer of the encoders of one depth, in both placements."""
     means = frame[frame.depth == depth].groupby(["placement", "layer"]).gradient_norm.mean()
     said = ", ".join(
         f"{PLACEMENT_NAMES[one]} **{number(float(means[one, 0]))} → {number(float(means[one, depth - 1]))}**"
@@ -170,20 +168,25 @@ def slopes(measurements: list[gradients.Measurement], setting: gradients.Setting
     return f"Fitted exponent of the number of layers L: {fitted}. {lines}"
 
 
-def by_layer(frame: pd.DataFrame, depths: list[int]) -> None:
-    """The gradients in every layer of the encoders of one depth."""
+def choose_depth(depths: list[int]) -> int:
+    """The depth whose layers are drawn, the deepest one until a reader chooses."""
     asked = state.get(GradientParams.depth)
     depth = int(asked) if asked and int(asked) in depths else depths[-1]
     if len(depths) > 1:
         depth = controlled(
             st.segmented_control,
-            "Layer by layer, for depth",
+            "Layers of the encoder above",
             depths,
             key="gradients-one-depth",
             value=depth,
             take=lambda chosen: state.put(GradientParams.depth, str(chosen)),
             required=True,
         )
+    return depth
+
+
+def by_layer(frame: pd.DataFrame, depth: int) -> None:
+    """The gradients in every layer of the encoders of one depth."""
     rows = frame[frame.depth == depth]
     st.header(f"Gradients in all {depth} layers", anchor=False)
     plot(

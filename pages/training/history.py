@@ -11,7 +11,7 @@ from encoder.train import blocks
 from encoder.train.tasks import make
 from pages.components import plot
 from pages.components.button import button
-from pages.core.widgets import Export
+from pages.core.widgets import Export, adjust
 from pages.core.words import about, opening
 from pages.state import controlled, state
 from pages.training import runs
@@ -30,33 +30,33 @@ def show() -> None:
     opening("What changed in the encoder’s block since 2017, and what does it change on a small task?")
     st.markdown(answer_in_words())
     usual = [next(iter(blocks.PRESETS)), list(blocks.PRESETS)[-1]]
-    names = controlled(
-        st.pills,
-        "Models",
-        list(blocks.PRESETS),
-        key="history-models",
-        value=state.newest(Params.history) or usual,
-        take=partial(state.put, Params.history),
-        selection_mode="multi",
-        help="Each has the mechanisms of that model’s block, at the sizes of this page. Data, tokenizer and training "
-        "are not the model’s.",
-    )
-    names = names or usual
-    most = runs.MOST_PRESETS
-    which = f"the {len(names)} selected" if len(names) <= most else f"the first {most} selected"
-    with st.container(horizontal=True, vertical_alignment="center"):
-        button(
-            f"Train {which} with {blocks.SEEDS} seeds",
-            "play_arrow",
-            "train-history",
-            partial(runs.train_presets, names[:most]),
-            type="primary",
+    with adjust.drawer("history", "Models"):
+        names = controlled(
+            st.pills,
+            "Models",
+            list(blocks.PRESETS),
+            key="history-models",
+            value=state.newest(Params.history) or usual,
+            take=partial(state.put, Params.history),
+            selection_mode="multi",
+            help="Each has the mechanisms of that model’s block, at the sizes of this page. Data, tokenizer and "
+            "training are not the model’s.",
         )
+    names = names or usual
     for place, name in zip(st.columns(len(names)) if len(names) <= 4 else st.columns(4) * 2, names, strict=False):
         with place:
             st.html(f'<section class="enc-block"><h3>{name}</h3><ol>{boxes(blocks.PRESETS[name])}</ol></section>')
     st.caption(
         "One layer of each, from the bottom up. “+” adds to the residual stream. Dashed: added once, at the input."
+    )
+    most = runs.MOST_PRESETS
+    which = f"the {len(names)} selected" if len(names) <= most else f"the first {most} selected"
+    button(
+        f"Train {which} with {blocks.SEEDS} seeds",
+        "play_arrow",
+        "train-history",
+        partial(runs.train_presets, names[:most]),
+        type="primary",
     )
     st.header("What differs", anchor=False)
     table = pd.DataFrame({name: preset.row | {"Source": preset.source} for name, preset in blocks.PRESETS.items()}).T
