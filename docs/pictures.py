@@ -110,8 +110,10 @@ def with_weight(text: str) -> str:
 def main() -> None:
     """Make all pictures or those that are named, and write the number that a text quotes of one."""
     parser = argparse.ArgumentParser(prog="python -m docs.pictures", description="Make the pictures of the documents.")
-    parser.add_argument("parts", nargs="*", choices=PARTS, default=list(PARTS))
-    parts = parser.parse_args().parts
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)} (default: all)")
+    parts = parser.parse_args().parts or [*PARTS]  # Python 3.11 checks an empty list against choices
+    if unknown := [part for part in parts if part not in PARTS]:
+        parser.error(f"no pictures {unknown[0]}: choose {', '.join(PARTS)}.")
     with app() as served, chromium() as browser:
         for part in parts:
             PARTS[part](browser, served.url)
