@@ -37,15 +37,15 @@ def show(view: View) -> Export:
             height=height(len({one.row for one in found.parts})),
             on_event=on_click(point=lambda event: _open_from(event, figure, found, token)),
         )
-    head = _largest_head(found)
+        head = _largest_head(found)
+        button(  # a click on its bar, for keys
+            f"From which tokens: {head.name}, the head with the largest share",
+            "arrow_forward",
+            "output-parts:head",
+            lambda: _open(head, token),
+            type="tertiary",
+        )
     gestures.caption(gestures.invitation(f"{gestures.CLICK} a head to see which tokens its share comes from."))
-    button(
-        f"From which tokens: {head.name}, the head with the largest share",
-        "arrow_forward",
-        "output-parts:head",
-        lambda: _open(head, token),
-        type="tertiary",
-    )
     about.expander(__file__, "How the shares of a vector are computed")
     return Export(
         view,

@@ -115,7 +115,7 @@ def test_a_file_shows_the_weight_of_another_token_with_its_strongest_key(shown: 
     names.nth(4).click()
     key = int(trace.attention(2, 3)[4].argmax())
     title = tab.locator(".enc-model-opened h2")
-    expect(title).to_contain_text(f"{trace.labels[4]} → {trace.labels[key]}")
+    expect(title).to_contain_text(f"“{trace.labels[4]}” attend to “{trace.labels[key]}”")
     expect(tab.locator(".enc-model-opened")).not_to_contain_text("undefined")
 
 
