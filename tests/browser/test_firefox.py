@@ -100,7 +100,7 @@ def test_a_reader_types_opens_a_head_moves_the_norms_and_draws_a_digit(page: fir
     page.draw("#grid canvas", (0.3, 0.4), touch=True)
     page.wait_for("!location.search.includes('head=3')")
     for view, shown, are_those in (
-        ("vectors", "→ “cat”", are_vectors),
+        ("vectors", "attend to “cat”", are_vectors),
         ("beside&compare=models", "teal", are_moved_norms),
     ):
         page.open(f"{site}heads/?text=The+cat+sat.&layer=1&head=1&j=2&view={view}")
