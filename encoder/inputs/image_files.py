@@ -9,6 +9,8 @@ Shapes: C channels, H height, W width.
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,10 +46,10 @@ def open_picture(file: bytes | str | Path, name: str = "This file", *, every_pix
     A large JPEG file is decoded at half its size or less, its shorter side no smaller than DECODED_SIDE, unless every
     pixel counts. Of an animation you get the first frame. Raises ImageError.
     """
-    from PIL import Image, ImageOps, UnidentifiedImageError
+    from PIL import Image, ImageOps
 
     file, name = media_file.content(file, name, most=MOST_BYTES, kind="image", refused=ImageError)
-    try:
+    with decoding(name, "an image", ", ".join(FORMATS)):
         image: Any = Image.open(io.BytesIO(file), formats=FORMATS)
         check_size(name, *image.size)
         if image.format == "JPEG" and min(image.size) > DECODED_SIDE and not every_pixel:
@@ -56,15 +58,24 @@ def open_picture(file: bytes | str | Path, name: str = "This file", *, every_pix
         image.load()
         ImageOps.exif_transpose(image, in_place=True)  # without a copy of an image that is upright already
         return flat(image)
+
+
+@contextmanager
+def decoding(name: str, kind: str, usable: str) -> Iterator[None]:
+    """What Pillow raises inside becomes an ImageError. name, kind: of the file; usable: formats to use instead."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        yield
     except UnidentifiedImageError:
-        raise ImageError(f"{name} is not an image of a known format: use {', '.join(FORMATS)}.") from None
+        raise ImageError(f"{name} is not {kind} of a known format: use {usable}.") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise ImageError(f"{name} has too many pixels: at most {MOST_PIXELS:,} are opened. Scale it down.") from None
     except ImageError:
         raise
     except Exception as error:  # a broken file may raise anything in a decoder
         raise ImageError(
-            f"{name} is damaged and cannot be decoded ({type(error).__name__}): save it again, or use another image."
+            f"{name} is damaged and cannot be decoded ({type(error).__name__}): save it again, or use another one."
         ) from None
 
 

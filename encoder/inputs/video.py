@@ -85,10 +85,10 @@ def open_video(file: bytes | str | Path, count: int, name: str = "This file") ->
     """
     if isinstance(file, str | Path) and os.path.isdir(file):
         return of_pictures(in_order(Path(file)), count)
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     content, name = media_file.content(file, name, most=MOST_BYTES, kind="video", refused=ImageError)
-    try:
+    with image_files.decoding(name, "a video", f"{', '.join(FORMATS)}, or a folder of images"):
         image: Any = Image.open(io.BytesIO(content), formats=(*FORMATS, "JPEG", "BMP"))
         n_frames = int(getattr(image, "n_frames", 1))
         image_files.check_size(name, *image.size)
@@ -99,18 +99,6 @@ def open_video(file: bytes | str | Path, count: int, name: str = "This file") ->
             image_files.check_size(name, *image.size)  # pages of a TIFF differ
             frames.append(np.array(image_files.flat(image)))
         return Video(tuple(frames))
-    except UnidentifiedImageError:
-        raise ImageError(
-            f"{name} is not a video of a known format: use {', '.join(FORMATS)}, or a folder of images."
-        ) from None
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise ImageError(f"{name} has too many pixels: scale it down.") from None
-    except ImageError:
-        raise
-    except Exception as error:  # a broken file may raise anything in a decoder
-        raise ImageError(
-            f"{name} is damaged and cannot be decoded ({type(error).__name__}): save it again, or use another video."
-        ) from None
 
 
 def of_pictures(files: Sequence[bytes | str | Path], count: int) -> Video:
