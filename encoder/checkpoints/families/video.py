@@ -7,7 +7,7 @@ from typing import Any
 from encoder.checkpoints.families.family import ClassifierNames, Family
 from encoder.checkpoints.families.names import both, layer
 from encoder.checkpoints.families.reader import SIGNAL, Fields, Key, unsupported
-from encoder.checkpoints.families.vit import square
+from encoder.checkpoints.families.vit import BLOCK, LAYER, square
 from encoder.model.config import Patches
 
 
@@ -28,7 +28,6 @@ def tubelets(image: str, channels: str, frames: str, usual: Patches) -> Callable
     return read
 
 
-LAYER = "encoder.layer.{l}"
 #: The classes of the mean of all tokens, after a norm; else those of the first token.
 MEAN = {"sequence": ClassifierNames(norm="fc_norm", options=lambda fields: {"pooling": "mean"})}
 FIRST = {"sequence": ClassifierNames()}
@@ -43,12 +42,7 @@ VIDEOMAE: Family = Family(
     ).renaming(qkv_bias="qv_bias"),
     names={
         **both("embedding.tokens.projection", "embeddings.patch_embeddings.projection"),
-        **layer(
-            LAYER,
-            "attention.attention.query attention.attention.key attention.attention.value attention.output.dense",
-            "intermediate.dense output.dense",
-            "layernorm_before layernorm_after",
-        ),
+        **BLOCK,
         **both("final_norm", "layernorm"),
     },
     prefixes=("videomae.", ""),

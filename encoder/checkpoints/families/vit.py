@@ -56,18 +56,20 @@ RENAMED = (
     (r"(.*\.layer\.\d+\.attention)\.v_proj\.(.+)", r"\1.attention.value.\2"),
     (r"(.*\.layer\.\d+\.attention)\.o_proj\.(.+)", r"\1.output.dense.\2"),
 )
+#: The weights of a layer, as transformers has saved them.
+BLOCK = layer(
+    LAYER,
+    "attention.attention.query attention.attention.key attention.attention.value attention.output.dense",
+    "intermediate.dense output.dense",
+    "layernorm_before layernorm_after",
+)
 VIT = Family(
     config=vit_config(grid()),
     names={
         **both("embedding.tokens.projection", "embeddings.patch_embeddings.projection"),
         "embedding.tokens.cls": "embeddings.cls_token",
         "embedding.positions.table.weight": Part("embeddings.position_embeddings", unwrap=True),
-        **layer(
-            LAYER,
-            "attention.attention.query attention.attention.key attention.attention.value attention.output.dense",
-            "intermediate.dense output.dense",
-            "layernorm_before layernorm_after",
-        ),
+        **BLOCK,
         **both("final_norm", "layernorm"),
         **both("pooler", "pooler.dense"),
     },
