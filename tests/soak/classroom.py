@@ -28,6 +28,7 @@ from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.questions import Question
 from pages.teaching.rooms import Room, StoreUnavailable
 from pages.teaching.rooms.redis_store import RedisStore
+from pages.teaching.rooms.store import LATE
 from tests.conftest import CHROMIUM_FLAGS
 from tests.ensure_chromium import find
 from tests.soak.parts import NOTES, Parts, parts
@@ -65,6 +66,7 @@ SHOWN = """([screen, change]) => {
   if (document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState !== "notRunning") return false;
   const ballot = '[class*="st-key-ballot"]';
   const unanswered = `${ballot} :is([class*="-give"], [class*="-again"])`;
+  const follows = !has(".enc-room button", "Return to class");  // nobody here looks around
   const shows = {
     desk: {
       step: () => has(".stMain p", change.step),
@@ -78,7 +80,7 @@ SHOWN = """([screen, change]) => {
         && all(".enc-wall :is(.enc-wall-exhibit, .enc-wall-true, .enc-wall-why)").length,
     },
     phone: {
-      step: () => has(".stMain h3", change.title) && !all(ballot).length,
+      step: () => follows && has(".stMain h3", change.title) && !all(ballot).length,
       question: () => has(`${ballot} p`, change.ask),
       result: () => has(`${ballot} p`, change.ask) && !all(unanswered).length,
     },
@@ -306,10 +308,10 @@ class Classroom:
         kept = {} if room is None or room.question is None else self.store.answers(self.code, room.question.id)
         self.counts["answers, in the store"] += len(kept)
         if len(kept) < len(clicked):
+            late = self.store.answers(self.code, LATE)
+            self.lost.append(f"{len(clicked) - len(kept)} answers to “{question.ask}”; kept: {kept}; late: {late}")
             for page in phones:
-                if await page.locator('[class*="st-key-ballot"] [class*="-give"]').count():
-                    await self._lose(f"an answer to “{question.ask}” is not in the store", page)
-            self.lost.append(f"{len(clicked) - len(kept)} answers to “{question.ask}”")
+                await self._lose(f"a phone after “{question.ask}”, of which the store lacks an answer", page)
 
     async def _answer(self, page: Page, question: Question) -> float:
         await asyncio.sleep(self.chance.uniform(0, 4))
