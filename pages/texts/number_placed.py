@@ -5,11 +5,12 @@ import textwrap
 import numpy as np
 import streamlit as st
 
-from encoder import scores, search
+from encoder import scores
 from encoder.probe import examples
 from pages.core.stores import cache
 from pages.core.words import number, plain
 from pages.state import state
+from pages.texts import sources
 from pages.texts.listed import marked
 from pages.texts.params import Params
 from pages.texts.subject import Subject
@@ -80,8 +81,9 @@ def draw_compared(subject: Subject) -> None:
             f"90% of the pairs of {_whose(subject)}: {number(why.place.low, 2)} to {number(why.place.high, 2)}."
         )
     if why.kind == "cosine" and subject.given is None:
-        usual = scores.place(why.score, _bundled(subject))
-        said.append(f"More alike than {usual.share} of WordNet’s examples.")
+        usual = _bundled(subject)
+        if usual is not None:
+            said.append(f"More alike than {scores.place(why.score, usual).share} of WordNet’s examples.")
     if subject.ranking is not None and subject.given is None:
         lowest = subject.ranking.lowest_match(marked(subject.params, len(subject.ranking.scores)))
         if lowest is not None:
@@ -89,12 +91,11 @@ def draw_compared(subject: Subject) -> None:
     st.caption(" ".join(said))
 
 
-def _bundled(subject: Subject) -> np.ndarray:
-    """Cosines of random pairs of the bundled collection, computed once for each model."""
-    view = subject.view
-    found: np.ndarray = cache.computed(
-        ("texts-bundled", view.model),
-        lambda: scores.random_cosines(search.embed(view.loaded, examples()[:BUNDLED_TEXTS])),
-        heavy=True,
-    )
+def _bundled(subject: Subject) -> np.ndarray | None:
+    """Cosines of random pairs of the bundled collection, computed once for each model; None: not computed now."""
+    view, given = subject.view, sources.Given(examples()[:BUNDLED_TEXTS], is_bundled=True)
+    collection = sources.embedded(view, view.loaded, given, "texts-usual")
+    if collection is None:
+        return None
+    found: np.ndarray = cache.computed(("texts-bundled", view.model), lambda: scores.random_cosines(collection))
     return found

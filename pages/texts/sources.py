@@ -97,9 +97,9 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
     return embedded(view, view.loaded, given)
 
 
-def embedded(view: View, model: TextEncoder, given: Given) -> Collection | None:
-    """As `collection`, by a text encoder of the view's model."""
-    what = ("search", view.model, hashlib.sha256("\0".join(given.texts).encode()).hexdigest())
+def embedded(view: View, model: TextEncoder, given: Given, kind: str = "search") -> Collection | None:
+    """As `collection`, by a text encoder of the view's model. kind: see `results.of_work`."""
+    what = (kind, view.model, hashlib.sha256("\0".join(given.texts).encode()).hexdigest())
     n_texts = len(given.texts)
 
     def work() -> long_work.Work[Collection]:
@@ -107,7 +107,7 @@ def embedded(view: View, model: TextEncoder, given: Given) -> Collection | None:
         return gradual.reported(parts, lambda done: (done / n_texts, f"Texts embedded: {done:,} of {n_texts:,}"))
 
     ask = "" if n_texts <= AT_ONCE else f"{n_texts:,} texts: {model.name} processes each of them once."
-    return results.of_work("search", what, work, label="Embed the texts", ask=ask, own=not given.is_bundled, most=1)
+    return results.of_work(kind, what, work, label="Embed the texts", ask=ask, own=not given.is_bundled, most=1)
 
 
 def say_limits() -> None:
