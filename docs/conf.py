@@ -58,8 +58,8 @@ TEXTS = {
 LISTS = {
     "api": ROOT / "encoder/__init__.py", "commands": ROOT / "encoder/cli/commands.toml",
     "families": ROOT / "encoder/checkpoints/families", "faults": HERE / "faults.py",
-    "how_to": ROOT / "pages/core/frame/how_to.yml", "keys": ROOT / "encoder/checkpoints/keys.toml", "licences": HERE / "licences.py",
-    "limits": ROOT / "pages/base/access/limits.py", "pages": ROOT / "app.py",
+    "how_to": ROOT / "pages/core/frame/how_to.yml", "keys": ROOT / "encoder/checkpoints/keys.toml",
+    "licences": HERE / "licences.py", "limits": ROOT / "pages/base/access/limits.py", "pages": ROOT / "app.py",
     "questions": ROOT / "pages/teaching/questions/quantities.py",
 }  # fmt: skip
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)]*)?\)")
