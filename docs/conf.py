@@ -54,6 +54,14 @@ TEXTS = {
     "conduct": ROOT / ".github/CODE_OF_CONDUCT.md", "glossary": ROOT / "encoder/words/glossary.md",
     "references": ROOT / "encoder/words/references.md",
 }  # fmt: skip
+#: Page that a build writes -> what it is made of: documents link to that, so a repository opens the link, too.
+LISTS = {
+    "api": ROOT / "encoder/__init__.py", "commands": ROOT / "encoder/cli/commands.toml",
+    "families": ROOT / "encoder/checkpoints/families", "faults": HERE / "faults.py",
+    "how_to": ROOT / "pages/core/frame/how_to.yml", "keys": ROOT / "encoder/checkpoints/keys.toml",
+    "licences": HERE / "licences.py", "limits": ROOT / "pages/base/access/limits.py", "pages": ROOT / "app.py",
+    "questions": ROOT / "pages/teaching/questions/quantities.py",
+}  # fmt: skip
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)]*)?\)")
 
 
@@ -66,11 +74,11 @@ def read(app: Any, name: str, source: list[str]) -> None:
         target = (folder / path).resolve()
         if not target.exists():
             logging.getLogger(__name__).warning("%s: nothing is at %s", name, path)
-        shown = next((GENERATED / f"{one}.md" for one, text in TEXTS.items() if text == target), target)
+        shown = next((GENERATED / f"{one}.md" for one, of in (TEXTS | LISTS).items() if of == target), target)
         if not shown.is_relative_to(HERE) or shown.suffix == ".py":
             return words
-        if words == target.name and target.suffix == ".md":  # a page's name in place of its file's
-            words = target.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        if words == target.name and shown.suffix == ".md":  # a page's name in place of its file's
+            words = shown.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
         return f"{picture}[{words}]({Path(os.path.relpath(shown, here)).as_posix()}{place or ''})"
 
     if name == "research":
@@ -78,7 +86,16 @@ def read(app: Any, name: str, source: list[str]) -> None:
     text = re.sub(
         r"<picture>.*?</picture>", "![All heads, and one of them](docs/heads-light.png)", source[0], flags=re.S
     )
-    source[0] = sought.with_words(Path(name).name, LINK.sub(link, text))
+    text = LINK.sub(link, text)
+    source[0] = sought.with_words(Path(name).name, with_tree(text) if name == "index" else text)
+
+
+def with_tree(text: str) -> str:
+    """The index with the order of the pages: a group for each item of its list, whose links are the pages."""
+    for caption, links in re.findall(r"^- \*\*(\w+):\*\* (.*(?:\n  .*)*)", text, re.MULTILINE):
+        pages = "\n".join(re.findall(r"\]\(([^)#]+)\.md\)", links))
+        text += f"\n```{{toctree}}\n:caption: {caption}\n:maxdepth: 1\n:hidden:\n{pages}\n```\n"
+    return text
 
 
 def setup(app: Any) -> None:

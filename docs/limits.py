@@ -1,15 +1,20 @@
 """The limits of a server and of one's own machine: a page of `make docs`, from the table that the app uses."""
 
+from encoder.inputs import image_files, sound, video
 from pages.base.access import limits
 
 HEADING = """# Limits
 
 Before a text runs, its memory and work are estimated. `pages/base/access/limits.py` is this table; a variable of the
 environment changes a limit where one is named."""
+#: Bytes of an image or a video, and of a sound.
+IMAGE_MB, SOUND_MB = image_files.MOST_BYTES // 10**6, sound.MOST_BYTES // 10**6
 #: What other modules bound: (what, on a shared server, on one's own machine, what changes it).
 ELSEWHERE = (
     ("one uploaded file", "64 MB", "the same", "`server.maxUploadSize` of Streamlit"),
-    ("an image; a sound", "20 MB, 50 million pixels; 20 MB, 30 seconds", "the same", "-"),
+    ("an image", f"{IMAGE_MB} MB, {image_files.MOST_PIXELS // 10**6} million pixels", "the same", "-"),
+    ("a video", f"{IMAGE_MB} MB, {video.MOST_FRAMES:,} frames", "the same", "-"),
+    ("a sound", f"{SOUND_MB} MB, {sound.MOST_SECONDS:g} seconds", "the same", "-"),
 )
 
 

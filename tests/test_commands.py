@@ -170,6 +170,14 @@ def test_wrong_words_have_a_suggestion(words: list[str], remedy: str, capsys: py
     assert remedy in capsys.readouterr().err
 
 
+def test_a_command_of_texts_offers_no_file(capsys: pytest.CaptureFixture):
+    with pytest.raises(SystemExit, match="0"):
+        main.main(["search", "--help"])
+    said = capsys.readouterr().out
+    assert "--texts FILE" in said
+    assert "--file" not in said
+
+
 def test_an_unknown_option_has_a_suggestion(capsys: pytest.CaptureFixture):
     with pytest.raises(SystemExit, match="2"):
         main.main(["trace", "minilm", "--text", "a", "--heads", "2"])

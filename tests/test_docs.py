@@ -180,6 +180,18 @@ def test_links_of_readme_lead_to_files_and_on_a_package_index_to_the_repository(
     }
 
 
+def test_links_of_documents_open_in_a_repository():
+    """What `make docs` writes is not there: a document links to its source, and the site shows what is made of it."""
+    missing = []
+    for file in DOCUMENTS:
+        text = re.sub(r"^````*.*?^````*$", "", file.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        named = re.findall(r"\]\((?!https?:|mailto:|#)([^)#\s]+)", text)
+        missing += [
+            (file.name, one) for one in named if one.startswith("generated/") or not (file.parent / one).exists()
+        ]
+    assert not missing
+
+
 #: Words of the documents without the lists that the project writes itself, and without the manual of the npm package;
 #: people read them in an hour.
 MOST_WORDS = 15_000

@@ -16,6 +16,8 @@ import encoder
 from encoder import EncoderError, corpus, search
 from encoder.checkpoints import native, traces
 from encoder.corpus import atlas_files
+from encoder.diagnose.fingerprint import FORMAT as FINGERPRINT
+from encoder.diagnose.golden import FORMAT as GOLDEN
 from encoder.search import collection
 from pages.state import url_state
 from pages.state.former import FORMER
@@ -57,6 +59,8 @@ def test_the_document_has_the_versions_of_the_formats() -> None:
     assert now["atlas"] == str(atlas_files.VERSION)
     assert now["trace"] == traces.FORMAT
     assert now["collection"] == collection.FORMAT
+    assert now["golden"] == GOLDEN
+    assert now["fingerprint"] == FINGERPRINT
     assert now["model"] == str(native.FORMAT)
     assert now["room"] == str(rooms.FORMAT)
     assert now["link"] == url_state.VERSION

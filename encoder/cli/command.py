@@ -32,6 +32,9 @@ DONE, FAILED, MISUSED, STOPPED = 0, 1, 2, 130
 #: What they mean, but where a command declares another meaning (`codes` in commands.toml).
 CODES = {DONE: "done", FAILED: "an error", MISUSED: "wrong usage", STOPPED: "stopped by Ctrl-C"}
 
+#: What a command takes -> options of inputs that it refuses; a run is one input.
+UNFIT = {"inputs": ("--run",), "texts": ("--run", "--file")}
+
 
 class CommandError(Exception):
     """An error of the command line, which the person there can correct; its text is the whole message."""
@@ -170,8 +173,8 @@ def _command(name: str, words: dict[str, Any], groups: Mapping[str, Sequence[Opt
     own, shared = _options(words.pop("options", {})), words.pop("shared", [])
     before, after = ["inputs"] * ("takes" in words), [*shared, *["outputs"] * ("formats" in words)]
     inputs, others = ([one for group in chosen for one in groups[group]] for chosen in (before, after))
-    if words.get("takes") != "each":  # a run is one input
-        inputs = [one.hidden() if "--run" in one.names else one for one in inputs]
+    unfit = UNFIT.get(words.get("takes", ""), ())
+    inputs = [one.hidden() if one.names[0] in unfit else one for one in inputs]
     if words.get("formats") == "all":
         words["formats"] = FORMATS
     words["codes"] = {int(code): said for code, said in words.pop("codes", {}).items()}

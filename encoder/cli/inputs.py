@@ -45,18 +45,20 @@ def settle(options: argparse.Namespace, command: Command) -> None:
     if options.run is not None:
         _take_run(options, command)
         return
+    files = "" if command.takes == "texts" else " --file FILE,"
+    ways = f"--text TEXT, --texts FILE,{files} or - for standard input."
     words, from_pipe = list(options.given), "-" in options.given[1:]
     words = [word for word in words[:1] if word] + [word for word in words[1:] if word != "-"]
     if len(words) != 1:
         said = f"{' '.join(words[1:])[:60]!r} follows MODEL" if words else "MODEL is missing"
-        raise Misuse(f"{said}: write {command.name} MODEL, then --text, --texts or --file.")
+        raise Misuse(f"{said}: write {command.name} MODEL, then {ways}")
     options.model = words[0]
     options.texts = "-" if from_pipe else options.texts
-    if options.file and command.takes == "texts":
-        raise Misuse(f"{command.name} accepts texts only: specify --text, --texts or -.")
+    if options.file and not files:
+        raise Misuse(f"{command.name} accepts texts only: specify {ways}")
     needs_no_input = command.needs_no_input or options.model.endswith((".safetensors", ".parquet"))  # a file of maps
     if not (options.text or options.texts or options.file or needs_no_input):
-        raise Misuse("no input: specify --text TEXT, --texts FILE, --file FILE, or - for standard input.")
+        raise Misuse(f"no input: specify {ways}")
 
 
 def files_of(options: argparse.Namespace, command: Command) -> list[Path]:
