@@ -81,10 +81,15 @@ def rotary_angles(positions: NDArray[np.integer], width: int, base: float, scali
 def rotate(x: Floats, angle: Floats, interleaved: bool = False) -> Floats:
     """x [..., T, K], angle [T, R/2] -> [..., T, K]: components c and c + R/2 of the first R rotate as a pair (Su et al.
     2021), or neighbours where they are interleaved. The others stay."""
-    half = angle.shape[-1]
+    return rotate_by_table(x, np.concatenate((np.sin(angle), np.cos(angle)), axis=-1), interleaved)
+
+
+def rotate_by_table(x: Floats, table: Floats, interleaved: bool = False) -> Floats:
+    """The same by a table [T, R] of the sine of each pair and then of its cosine."""
+    half = table.shape[-1] // 2
     places = np.arange(2 * half).reshape((half, 2) if interleaved else (2, half))
     a, b = (places[:, 0], places[:, 1]) if interleaved else (places[0], places[1])
-    cos, sin = np.cos(angle).astype(x.dtype), np.sin(angle).astype(x.dtype)
+    sin, cos = np.split(table.astype(x.dtype), 2, axis=-1)
     out = x.copy()
     out[..., a], out[..., b] = x[..., a] * cos - x[..., b] * sin, x[..., a] * sin + x[..., b] * cos
     return out

@@ -385,6 +385,9 @@ class Recomputation:
     def rotated(self, layer: int, x: Floats) -> Floats:
         """[H, T, K], each head's part turned by its token's position."""
         config = self.config
+        if config.rotary_table:
+            table = self.weight("rotary_table.weight", list(range(self.n_tokens)))
+            return arithmetic.rotate_by_table(x, table, config.rotary_interleaved)
         base, scaling = config.rotary_of_layer(layer)
         places = config.rotary_sign * np.arange(self.n_tokens)
         angle = arithmetic.rotary_angles(places, config.rotary_width, base, scaling)
