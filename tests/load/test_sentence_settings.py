@@ -96,6 +96,7 @@ def test_the_older_names_of_the_file(name: str, tmp_path: Path):
         ({"model_kwargs": {"num_labels": 3}}, "num_labels"),
         ({"config_kwargs": 3}, "config_kwargs=3"),
         ({"transformer_task": "text-generation"}, "transformer_task"),
+        ({"transformer_task": "retrieval"}, "colmodernvbert"),
         ({"tokenizer_name_or_path": "elsewhere"}, "tokenizer_name_or_path"),
         (modality("token_embeddings", ["hidden_states", 0]), "hidden state 0"),
         (modality("token_embeddings", "attentions"), "method_output_name"),
