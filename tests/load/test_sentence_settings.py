@@ -123,6 +123,7 @@ class {0}(Usual):
 """
 
 
+@pytest.mark.filterwarnings("ignore:Importing from")
 @pytest.mark.parametrize("place", [0, 1])
 @pytest.mark.parametrize("package", ["custom_st", "transformers_modules.org.name.custom_st", "org/name--custom_st"])
 def test_a_module_of_the_checkpoints_own_code_is_refused_by_name(place: int, package: str, tmp_path: Path):
