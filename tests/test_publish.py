@@ -5,9 +5,11 @@ from __future__ import annotations
 import html
 import json
 import re
+import shlex
 from pathlib import Path
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -19,6 +21,7 @@ from encoder.export.published import publish, read_view
 from encoder.export.saved import page
 from encoder.live.publish import EXAMPLES, publish_live
 from encoder.views import stills
+from tests.load import every_family
 from tests.pages.apps import visit
 
 EDITS = (encoder.edits.AblateHead(layer=0, head=2),)
@@ -66,6 +69,31 @@ def test_a_pair_is_published_with_its_map(tmp_path: Path) -> None:
     assert f"{found.score:.4f}" in written
     assert "A &lt;b&gt; dog" in written
     assert 'href="http://localhost:8501/texts?' in written
+
+
+def test_a_file_is_published_and_so_is_what_live_names_for_a_model_of_videos(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    case, frames = every_family.ALL["videomae"], np.random.default_rng(0).integers(0, 256, (9, 40, 40, 3), np.uint8)
+    source = every_family.write(case, case.make(), tmp_path / "m & n")
+    first, *more = map(Image.fromarray, frames)
+    first.save(tmp_path / "clip.gif", save_all=True, append_images=more)
+    first.save(tmp_path / "page.png")
+    assert main.main(["publish", str(source), "--live", "--out", str(tmp_path / "live")]) == 1
+    said = capsys.readouterr().err
+    command = shlex.split(said[said.index("encoderscope publish") :].replace("FILE", str(tmp_path / "clip.gif")))
+    digits = f"model?model=digits-pre&image={tmp_path / 'page.png'}&layer=1&head=2"
+    assert main.main([*command[1:], digits]) == 0
+    names = ("01-heads", "02-model")
+    of_heads, of_model = ((tmp_path / "live" / f"{name}.html").read_text(encoding="utf-8") for name in names)
+    model = encoder.load(source, device="cpu")
+    assert ">clip.gif<" in (tmp_path / "live" / "index.html").read_text(encoding="utf-8")
+    assert of_heads == page(export.map(model.trace(model.open(tmp_path / "clip.gif")), 0, 0))
+    assert "r2 c1" in of_model
+    assert "localhost:8501" not in of_heads + of_model, "a reader's app does not find the file"
+    for link in (f"texts?model=digits-pre&image={tmp_path / 'page.png'}", "heads?model=minilm&tower=image&image=x"):
+        with pytest.raises(EncoderError, match=r"model or heads|text="):
+            publish([link], tmp_path / "none", "cpu")
 
 
 @pytest.mark.slow("the same explanation through a link")
