@@ -117,9 +117,10 @@ class SignalEncoder(NamedEncoder):
                 mask=torch.ones(len(tokens), dtype=torch.bool, device=self.device),
                 values=values,
                 layout=layout,
+                pixels=given if self.config.patches is not None else None,
                 edits=tuple(edits),
                 applied=applied,
                 model=self,
             )
-            for values in recorded
+            for values, given in zip(recorded, inputs, strict=True)
         ]

@@ -81,17 +81,17 @@ def rotary_angles(positions: NDArray[np.integer], width: int, base: float, scali
 def rotate(x: Floats, angle: Floats, interleaved: bool = False) -> Floats:
     """x [..., T, K], angle [T, R/2] -> [..., T, K]: components c and c + R/2 of the first R rotate as a pair (Su et al.
     2021), or neighbours where they are interleaved. The others stay."""
-    return rotate_by_table(x, np.concatenate((np.sin(angle), np.cos(angle)), axis=-1), interleaved)
+    return turn(x, np.tile(np.cos(angle), 2), np.tile(np.sin(angle), 2), interleaved)
 
 
-def rotate_by_table(x: Floats, table: Floats, interleaved: bool = False) -> Floats:
-    """The same by a table [T, R] of the sine of each pair and then of its cosine."""
-    half = table.shape[-1] // 2
+def turn(x: Floats, cos: Floats, sin: Floats, interleaved: bool = False) -> Floats:
+    """The same by cosines and sines [T, R], first those of the pairs' first components, then of their second ones."""
+    half = cos.shape[-1] // 2
     places = np.arange(2 * half).reshape((half, 2) if interleaved else (2, half))
     a, b = (places[:, 0], places[:, 1]) if interleaved else (places[0], places[1])
-    sin, cos = np.split(table.astype(x.dtype), 2, axis=-1)
+    (cos, cos2), (sin, sin2) = (np.split(one.astype(x.dtype), 2, axis=-1) for one in (cos, sin))
     out = x.copy()
-    out[..., a], out[..., b] = x[..., a] * cos - x[..., b] * sin, x[..., a] * sin + x[..., b] * cos
+    out[..., a], out[..., b] = x[..., a] * cos - x[..., b] * sin, x[..., a] * sin2 + x[..., b] * cos2
     return out
 
 
