@@ -89,7 +89,9 @@ def test_a_file_is_published_and_so_is_what_live_names_for_a_model_of_videos(
     model = encoder.load(source, device="cpu")
     assert ">clip.gif<" in (tmp_path / "live" / "index.html").read_text(encoding="utf-8")
     assert of_heads == page(export.map(model.trace(model.open(tmp_path / "clip.gif")), 0, 0))
-    assert "r2 c1" in of_model
+    model = encoder.load("digits-pre", device="cpu")
+    image = model.open(tmp_path / "page.png")
+    assert of_model == page(model.trace(image), 1, 2, model=model.name, given=model.picture(image))
     assert "localhost:8501" not in of_heads + of_model, "a reader's app does not find the file"
     for link in (f"texts?model=digits-pre&image={tmp_path / 'page.png'}", "heads?model=minilm&tower=image&image=x"):
         with pytest.raises(EncoderError, match=r"model or heads|text="):
@@ -133,6 +135,8 @@ def test_the_link_of_a_page_opens_the_same_view_in_the_app() -> None:
         ("model?text=a&model=twin-pre&j=999", "j=999"),
         ("heads?text=a&model=twin-pre&view=zzz", "map, lines, text"),
         ("heads?text=a&model=digits-pre", "text"),
+        ("heads?text=a&model=dates-pre&stack=decoder", "leave stack=decoder out"),
+        ("heads?image=a.png&model=other&source=minilm", "accepts text, not image"),
     ],
 )
 def test_what_cannot_be_published_is_said(link: str, said: str, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ A page holds what it shows of an input in a model: every layer and head, the num
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from encoder import disk
 from encoder.documents.document import Section, document
@@ -14,12 +15,14 @@ from encoder.drawing.picture import escape
 from encoder.drawing.still import Still
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.named import NamedEncoder
+from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError, quoted
 from encoder.export import why
 from encoder.export.saved import page
 from encoder.run import Text
 from encoder.run.address import Link, read_link
+from encoder.run.values import DECODER
 from encoder.scores import explain_score
 from encoder.trace.trace import Trace
 from encoder.views import stills
@@ -50,6 +53,8 @@ def read_view(link: str) -> Link:
     if view.page not in PAGES:
         raise EncoderError(f"The page {quoted(view.page)} cannot be published: choose {', '.join(PAGES)}.")
     given = view.run.input
+    if view.run.model.tower == DECODER:
+        raise EncoderError(f"{quoted(link)} is of a decoder, which is not published: leave stack={DECODER} out.")
     if not given.name:
         others = "" if view.page == "texts" else ", or image=FILE, sound=FILE or video=FILE for a model of these"
         raise EncoderError(f"{quoted(link)} has no text: copy the link with the text, or write text=...{others}.")
@@ -107,13 +112,17 @@ def _drawn(view: Link, checkpoint: NamedEncoder | JointEncoder) -> tuple[str, St
     model, link = _encoder(view, checkpoint), _address(view)
     if view.page == "texts":
         return _pair(view, of_text(model, "choose a text model."))
-    trace, place = view.run.trace(model), view.run.place
+    run, place = view.run, view.run.place
+    model = run.on_page(model)
+    given = run.given(model)
+    trace = run.forward(model, given)
     layer, head = trace.place(place.layer or 0, place.head or 0)
     for name, token in (("i", place.query), ("j", place.key)):
         if token is not None and not 0 <= token < trace.n_tokens:
             raise EncoderError(f"{name}={token}: choose 0 to {trace.n_tokens - 1}, a token of {quoted(_input(view))}.")
     if view.page == "model":
-        written = page(trace, layer, head, place.query, place.key, link=link, model=model.name)
+        shown: dict[str, Any] = {"given": model.picture(given)} if isinstance(model, SignalEncoder) else {}
+        written = page(trace, layer, head, place.query, place.key, link=link, model=model.name, **shown)
         return written, stills.of_all_heads(trace, model.name, (layer, head))
     return _head(view, trace, layer, head), stills.of_head(trace, layer, head, f"L{layer} H{head}")
 
@@ -162,9 +171,11 @@ def _index(files: Mapping[str, Link]) -> str:
         + "</li>"
         for name, view in files.items()
     )
-    said = ["The last line of each page opens the same view in the app, which computes it for any text:"]
-    code = "pip install encoderscope\nencoderscope"
-    sections = [Section("", picture=f"<ol>{rows}</ol>"), Section("", picture=f"<pre>{code}</pre>", sentences=said)]
+    sections = [Section("", picture=f"<ol>{rows}</ol>")]
+    if any(_address(view) for view in files.values()):
+        said = ["The last line of a page opens the same view in the app, which computes it for any text:"]
+        code = "pip install encoderscope\nencoderscope"
+        sections.append(Section("", picture=f"<pre>{code}</pre>", sentences=said))
     return document("Published views", sections, footer="Every number here was computed from the input above it.")
 
 
