@@ -276,6 +276,7 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         "rotary rows and columns": rotary and config.rotary_grid and not of_video,
         "rotary time, rows and columns": rotary and config.rotary_grid and of_video,
         "rotary positions": rotary and not config.rotary_grid and not config.rotary_input,
+        "table of rotations": config.rotary_table,
         "rotation before q and k": config.rotary_input,
         "partial rotary": rotary and config.rotary_width < config.d_head,
         "neighbours rotate": rotary and config.rotary_interleaved,

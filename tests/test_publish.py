@@ -5,9 +5,11 @@ from __future__ import annotations
 import html
 import json
 import re
+import shlex
 from pathlib import Path
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -19,6 +21,7 @@ from encoder.export.published import publish, read_view
 from encoder.export.saved import page
 from encoder.live.publish import EXAMPLES, publish_live
 from encoder.views import stills
+from tests.load import every_family
 from tests.pages.apps import visit
 
 EDITS = (encoder.edits.AblateHead(layer=0, head=2),)
@@ -68,6 +71,33 @@ def test_a_pair_is_published_with_its_map(tmp_path: Path) -> None:
     assert 'href="http://localhost:8501/texts?' in written
 
 
+def test_a_file_is_published_and_so_is_what_live_names_for_a_model_of_videos(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    case, frames = every_family.ALL["videomae"], np.random.default_rng(0).integers(0, 256, (9, 40, 40, 3), np.uint8)
+    source = every_family.write(case, case.make(), tmp_path / "m & n")
+    first, *more = map(Image.fromarray, frames)
+    first.save(tmp_path / "clip.gif", save_all=True, append_images=more)
+    first.save(tmp_path / "page.png")
+    assert main.main(["publish", str(source), "--live", "--out", str(tmp_path / "live")]) == 1
+    said = capsys.readouterr().err
+    command = shlex.split(said[said.index("encoderscope publish") :].replace("FILE", str(tmp_path / "clip.gif")))
+    digits = f"model?model=digits-pre&image={tmp_path / 'page.png'}&layer=1&head=2"
+    assert main.main([*command[1:], digits]) == 0
+    names = ("01-heads", "02-model")
+    of_heads, of_model = ((tmp_path / "live" / f"{name}.html").read_text(encoding="utf-8") for name in names)
+    model = encoder.load(source, device="cpu")
+    assert ">clip.gif<" in (tmp_path / "live" / "index.html").read_text(encoding="utf-8")
+    assert of_heads == page(export.map(model.trace(model.open(tmp_path / "clip.gif")), 0, 0))
+    model = encoder.load("digits-pre", device="cpu")
+    image = model.open(tmp_path / "page.png")
+    assert of_model == page(model.trace(image), 1, 2, model=model.name, given=model.picture(image))
+    assert "localhost:8501" not in of_heads + of_model, "a reader's app does not find the file"
+    for link in (f"texts?model=digits-pre&image={tmp_path / 'page.png'}", "heads?model=minilm&tower=image&image=x"):
+        with pytest.raises(EncoderError, match=r"model or heads|text="):
+            publish([link], tmp_path / "none", "cpu")
+
+
 @pytest.mark.slow("the same explanation through a link")
 def test_a_long_pair_is_published_word_by_word_where_its_link_asks_for_it(tmp_path: Path) -> None:
     words = " ".join(f"lamp{number}" for number in range(70))
@@ -105,6 +135,8 @@ def test_the_link_of_a_page_opens_the_same_view_in_the_app() -> None:
         ("model?text=a&model=twin-pre&j=999", "j=999"),
         ("heads?text=a&model=twin-pre&view=zzz", "map, lines, text"),
         ("heads?text=a&model=digits-pre", "text"),
+        ("heads?text=a&model=dates-pre&stack=decoder", "leave stack=decoder out"),
+        ("heads?image=a.png&model=other&source=minilm", "accepts text, not image"),
     ],
 )
 def test_what_cannot_be_published_is_said(link: str, said: str, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from encoder.model.sines import sines_and_cosines
 #: Names of unknown weights in a note.
 MOST_NAMED = 3
 TOKENS, POSITIONS = "embedding.tokens.weight", "embedding.positions.table.weight"
+ROTATIONS = "rotary_table.weight"
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,6 @@ def read_checkpoint(
     """
     disk = Disk(files, family)
     config = up_to_layer(settle(family, fields, disk), layer)
-    check_rotary_table(disk, family)
     encoder, sources = prepare_stack(disk, family, config)
     (stack, stack_sources, lm_head, lm_sources), unread = prepare_decoder(disk, family, fields, encoder, writes)
     head, head_sources = prepare_head(disk, family, fields, config, sources)
@@ -242,9 +242,32 @@ def expert_count(config: EncoderConfig) -> int:
 
 
 def settle(family: Family, fields: Fields, disk: Disk) -> EncoderConfig:
-    """The architecture; the weights decide whether it has a pooler. Raises LoadError for fields that fit no encoder."""
-    config, pooler = settled(family, fields), family.names.get("pooler.weight")
-    return config.replace(pooler=pooler is not None and disk.prefix + as_part(pooler).name in disk)
+    """The architecture; the weights decide whether it has a pooler, and a table of rotations that is not of sines.
+
+    Raises LoadError for fields that fit no encoder.
+    """
+    config = settled(family, fields)
+    return config.replace(
+        pooler=of_family(disk, family, "pooler.weight") is not None,
+        rotary_table=has_own_rotations(disk, family, config),
+    )
+
+
+def of_family(disk: Disk, family: Family, ours: str) -> str | None:
+    """The name on disk of a weight that not all checkpoints of the family have; None: this one has not."""
+    name = disk.prefix + as_part(family.names[ours]).name if ours in family.names else ""
+    return name if name in disk else None
+
+
+def has_own_rotations(disk: Disk, family: Family, config: EncoderConfig) -> bool:
+    """Whether a saved table of rotations has other numbers than the sines and cosines that the encoder computes."""
+    name = of_family(disk, family, ROTATIONS)
+    if name is None:
+        return False
+    size = (config.max_positions, config.rotary_width)
+    if disk.files.shape(name) != size:
+        return True
+    return not torch.allclose(disk.files.read(name).float().cpu(), sines_and_cosines(*size), rtol=0.0, atol=1e-6)
 
 
 def settled(family: Family, fields: Fields) -> EncoderConfig:
@@ -471,21 +494,6 @@ def prepare_vector(
     except ConfigError as error:
         raise LoadError(f"config.json describes no encoder. {error}") from error
     return module, disk.sources(module, family.vector.names)
-
-
-def check_rotary_table(disk: Disk, family: Family) -> None:
-    """Raise LoadError for a saved table of rotations that has other numbers than sines and cosines."""
-    name = disk.prefix + family.rotary_table
-    if not family.rotary_table or name not in disk:
-        return
-    table = disk.files.read(name).float().cpu()
-    even = table.dim() == 2 and table.shape[1] % 2 == 0
-    # The number types of 16 bits round to 4e-3.
-    if not even or not torch.allclose(table, sines_and_cosines(*table.shape), rtol=0.0, atol=1e-2):
-        raise LoadError(
-            f"The weight {name} has other numbers than the sines and cosines that rotate queries and keys, and "
-            "transformers follows it: remove it for sines and cosines, or choose another checkpoint."
-        )
 
 
 def explain_rest(disk: Disk, family: Family) -> tuple[str, ...]:

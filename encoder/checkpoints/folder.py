@@ -75,11 +75,12 @@ def load_folder(
 
 
 def _origin(folder: Path) -> dict[str, Any]:
-    """The small files of a checkpoint by name, as `NamedEncoder.origin`; of a pair without one layout, or of a folder
-    in parts, none."""
-    known = [path for ending in ("json", "jinja") for path in folder.glob(f"*.{ending}")]
-    names = [path for path in known if path.is_file() and path.name not in ("tokenizer.json", INDEX)]
-    files = {path.name: path.read_text(encoding="utf-8") for path in names if path.stat().st_size < JSON_BYTES}
+    """The small files of a checkpoint by name, those of its modules, too, as `NamedEncoder.origin`; of a pair without
+    one layout, or of a folder in parts, none."""
+    known = [path for names in ("*.json", "*.jinja", "[0-9]*_*/config.json") for path in folder.glob(names)]
+    kept = [path for path in known if path.is_file() and path.name not in ("tokenizer.json", INDEX)]
+    kept = [path for path in kept if path.stat().st_size < JSON_BYTES]
+    files = {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in kept}
     fields = json.loads(files.get("config.json", "{}"))
     return {"origin": files} if fields.get("model_type") in {**FAMILIES, **PAGES} else {}
 
@@ -151,7 +152,13 @@ def _load_steps(
     if pages is not None:
         if trial:
             try_tokenizer(steps.folder)
-        return load_pages(name, steps.folder, weights(steps.folder), fields, pages, device, dtype)
+        return load_pages(name, steps, weights(steps.folder), fields, pages, device, dtype)
+    if said.part == "late":
+        raise LoadError(
+            "This checkpoint is not supported because of sentence_bert_config.json's transformer_task='retrieval', "
+            f"which only models of pages have ({', '.join(name for name, one in PAGES.items() if one.projection)}): "
+            "remove transformer_task, modality_config and module_output_name."
+        )
     family = family_of(fields)
     writes = not family.sounds or (steps.folder / "tokenizer.json").is_file()
     if trial and not family.images and writes:

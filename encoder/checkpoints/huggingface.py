@@ -166,6 +166,8 @@ def _check_pages(model: JointEncoder, folder: Path, dtype: torch.dtype) -> None:
     for name, one in (("texts", model.text), ("pages", model.image)):
         if one.config != again.towers[one.takes].config:
             raise _NoLayoutError(f"its encoder of {name} was changed")
+    if native.TextFields.of(model.text) != native.TextFields.of(again.text):
+        raise _NoLayoutError("what it does with a text was changed")
     found = native.state_of(again)
     for name, value in native.state_of(model).items():
         if not torch.allclose(found[name], value.detach().cpu().to(dtype).float(), rtol=1e-6, atol=1e-7):

@@ -197,7 +197,7 @@ def _parts(model: Any, tokenizer: Any) -> list[LivePart]:
         for index, module in enumerate(modules):
             inner = getattr(module, "auto_model", None)
             if inner is not None:
-                found.append(LivePart(inner, tokenizer=tokenizer or module.tokenizer))
+                found.append(LivePart(inner, tokenizer=tokenizer or getattr(module, "processor", module.tokenizer)))
             elif next(module.parameters(), None) is not None:
                 found.append(LivePart(module, f"{index}_{type(module).__name__}"))
         return found

@@ -4,6 +4,7 @@ config.json has the sizes of both towers, preprocessor_config.json or processor_
 and processor_config.json the words around it.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from encoder.checkpoints.families import Fields
 from encoder.checkpoints.families.pages import OUTER, Pages
 from encoder.checkpoints.joint import image_encoder
 from encoder.checkpoints.pixels import FILE, JOINT_FILE, read_fields, read_preparation
+from encoder.checkpoints.sentence import EmbeddingSteps
 from encoder.checkpoints.tokenizer import read_tokenizer
 from encoder.checkpoints.weights import WeightFiles, fill
 from encoder.encoders.image import ImageEncoder
@@ -32,12 +34,25 @@ PROMPT = f"<|begin_of_text|>User:{IMAGE}Describe the image.<end_of_utterance>\nA
 #: Idefics3's longest side of a page and side of a tile.
 LONGEST, TILE = 4 * 364, 364
 COMPARED = "Its vectors of texts and pages are means of tokens, which it was not trained to compare."
+#: What sentence-transformers 6.2 makes of ColModernVBERT.
+AS_THERE = (
+    "Texts are encoded as in sentence-transformers, without the {end} tokens that transformers puts after a query: "
+    "remove modules.json for those of transformers. Pages are encoded as in transformers: sentence-transformers 6.2 "
+    "encodes no page with this model."
+)
 
 
 def load_pages(
-    name: str, folder: Path, files: WeightFiles, fields: Fields, family: Pages, device: torch.device, dtype: torch.dtype
+    name: str,
+    steps: EmbeddingSteps,
+    files: WeightFiles,
+    fields: Fields,
+    family: Pages,
+    device: torch.device,
+    dtype: torch.dtype,
 ) -> JointEncoder:
     """Read a checkpoint of both towers and of what joins them. Raises LoadError, which names what is wrong."""
+    folder = steps.folder
     whole = _object(fields, family.inside) if family.inside else fields
     of_tiles = files.starting_with(tuple(f"{outer}vision_model." for outer in OUTER))
     of_joins = tuple(f"{outer}{family.connector}" for outer in OUTER)
@@ -59,15 +74,15 @@ def load_pages(
         dense = (Dense(DenseConfig(read.encoder.config.d_model, width, bias=True, activation="none")),)
         _fill(dense[0], files, {f"linear.{end.rpartition('.')[2]}": end for end in ends}, device, dtype)
     late = LateConfig(attends=True, skips_documents=False, suffix=family.query_end) if family.projection else None
+    of_texts, notes = _of_texts(steps, late, _words(said, "query_prefix", ""))
     text = TextEncoder(
         name,
         read.encoder,
         splits.tokenizer,
         mlm_head=read.mlm_head,
         token_dense=dense,
-        late=late,
-        prompts={"query": _words(said, "query_prefix", "")} if late is not None else {},
-        notes=(*read.notes, *splits.notes),
+        notes=(*read.notes, *splits.notes, *notes),
+        **of_texts,
     )
     _check_tokens(text, whole, said, (patches.side // merged) ** 2)
     page = PageEncoder(
@@ -87,6 +102,30 @@ def load_pages(
     if late is not None:
         return JointEncoder(name, text, page, compares="MaxSim")
     return JointEncoder(name, text, page, notes=(COMPARED,))
+
+
+def _of_texts(steps: EmbeddingSteps, late: LateConfig | None, prefix: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The settings of the encoder of texts, and notes. late, prefix: those of transformers' processor.
+
+    Raises LoadError for modules after the model's own map.
+    """
+    if late is None:
+        return {}, ()
+    if steps.transformer.part != "late":
+        return {"late": late, "prompts": {"query": prefix}}, ()
+    if steps.dense or steps.token_dense or steps.mix is not None or "late" not in steps.settings:
+        raise LoadError(
+            "This checkpoint's vectors are those of its own map (transformer_task='retrieval'), and modules.json has "
+            "other modules than Transformer and MultiVectorMask: remove modules.json for the vectors of transformers."
+        )
+    ours: LateConfig = steps.settings["late"]
+    if ours.n_query and not ours.attends:
+        raise LoadError(
+            "sentence_bert_config.json fills queries with tokens that none attends to (query_expansion without "
+            "attend), and this model makes zeros of them: set attend to true, or remove query_expansion."
+        )
+    note = AS_THERE.format(end=late.suffix.partition(">")[0] + ">")
+    return dict(steps.settings) | {"late": replace(ours, normalise=True)}, (note,)
 
 
 def _object(fields: Fields, key: str) -> Fields:

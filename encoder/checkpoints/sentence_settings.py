@@ -29,8 +29,9 @@ COMPUTES = ("attn_implementation", "device_map", "low_cpu_mem_usage", "use_safet
 #: tokenizer_config.json writes "no limit" as model_max_length 10^30.
 NO_LIMIT = 10**9
 
-#: What is pooled, or is the vector: the output of a layer, BERT's pooler, the logits of the masked-word head.
-Part = Literal["output", "pooler", "words"]
+#: What is pooled, or is the vector: the output of a layer, BERT's pooler, the logits of the masked-word head, or the
+#: vectors of tokens that a model of pages makes of them (ColModernVBERT).
+Part = Literal["output", "pooler", "words", "late"]
 
 
 @dataclass(frozen=True)
@@ -134,12 +135,11 @@ class _Reader:
         """What is pooled, and the number of layers before it."""
         task = self.found.get("transformer_task") or "feature-extraction"
         words = task == "fill-mask"
-        if self.found.get("modality_config") is None:
-            if not words and task not in ("feature-extraction", "sequence-classification", "retrieval"):
-                raise self.wrong("transformer_task", task)
-            return ("words" if words else "output"), None
-        if task not in ("feature-extraction", "fill-mask", "sequence-classification"):
+        if task not in ("feature-extraction", "fill-mask", "sequence-classification", "retrieval"):
             raise self.wrong("transformer_task", task)
+        usual: Part = "late" if task == "retrieval" else "words" if words else "output"
+        if self.found.get("modality_config") is None:
+            return usual, None
         modality = self.of("modality_config", self.found["modality_config"])
         if "message" in modality:
             raise self.wrong("modality_config", modality, "its texts go through a chat template; choose another model")
@@ -151,6 +151,10 @@ class _Reader:
         )
         if method != "forward" or output not in ("token_embeddings", "sentence_embedding", "scores"):
             raise self.wrong("modality_config", modality)
+        if usual == "late":
+            if made_of not in ("embeddings", ["embeddings"]) or output != "token_embeddings":
+                raise self.wrong("modality_config", modality)
+            return usual, None
         if output == "sentence_embedding" and (pools or made_of not in ("pooler_output", ["pooler_output"])):
             raise self.wrong("module_output_name", output)
         if made_of == "last_hidden_state" or made_of == ["last_hidden_state"]:

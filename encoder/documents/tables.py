@@ -152,7 +152,7 @@ def positions_frame(trace: Trace, layer: int) -> pd.DataFrame:
     if added is not None:
         numbers, count = {"value": added.float().cpu().numpy()}, "component"
     elif trace.config.position == "rotary":
-        cos, sin = positions.turns(trace.config, layer, trace.n_tokens)
+        cos, sin = positions.turns(trace.encoder, layer, trace.n_tokens)
         numbers, count = {"cos": cos, "sin": sin}, "pair"
     else:
         return pd.DataFrame({"position": [], "component": [], "value": []})

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -119,6 +120,10 @@ class ImageEncoder(SignalEncoder):
         """What the model sees of an image, [C, S, S] from 0 to 1: scaled and cut, but not normalised."""
         return unnormalised(self.prepare(image).cpu(), self.preparation)
 
+    def picture(self, given: Any) -> np.ndarray:
+        """`shown` as uint8 [H, W, 3]."""
+        return as_bytes(self.shown(given))
+
     def trace(self, image: Any, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
         """Run one image of any size (`prepare`) and return its Trace. Its tokens are patches, its ids -1.
 
@@ -158,6 +163,12 @@ def prepared(pixels: Tensor, preparation: Preparation, side: int) -> Tensor:
     mean = torch.tensor(preparation.mean, device=x.device).view(-1, 1, 1)
     std = torch.tensor(preparation.std, device=x.device).view(-1, 1, 1)
     return (x - mean) / std
+
+
+def as_bytes(pixels: Tensor) -> np.ndarray:
+    """Pixels [1 or 3, H, W] from 0 to 1 -> uint8 [H, W, 3]."""
+    found: np.ndarray = (pixels.expand(3, -1, -1).permute(1, 2, 0).numpy() * 255).round().astype(np.uint8)
+    return found
 
 
 def unnormalised(x: Tensor, preparation: Preparation) -> Tensor:

@@ -45,6 +45,10 @@ class SignalEncoder(NamedEncoder):
         """What `trace` accepts -> the input of the encoder, without a batch."""
         raise NotImplementedError
 
+    def picture(self, given: Any) -> Any:
+        """What `trace` accepts -> what the model's picture shows of it: uint8 [H, W, 3], or the sound itself."""
+        return given
+
     @property
     def pooling(self) -> Pooling:
         """How the vector of an input is made: as the classification head does it; without a head, of [CLS], or the
@@ -117,9 +121,10 @@ class SignalEncoder(NamedEncoder):
                 mask=torch.ones(len(tokens), dtype=torch.bool, device=self.device),
                 values=values,
                 layout=layout,
+                pixels=given if self.config.patches is not None else None,
                 edits=tuple(edits),
                 applied=applied,
                 model=self,
             )
-            for values in recorded
+            for values, given in zip(recorded, inputs, strict=True)
         ]

@@ -10,11 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from encoder.edits import Edit
-from encoder.encoders.image import Preparation, prepared, unnormalised
+from encoder.encoders.image import Preparation, as_bytes, prepared, unnormalised
 from encoder.encoders.signal import SignalEncoder
 from encoder.errors import EncoderError
 from encoder.inputs import image_files
@@ -90,6 +91,10 @@ class VideoEncoder(SignalEncoder):
         across = grid.columns // grid.side
         tiles = first.reshape(-1, across, shape.channels, side, side).permute(2, 0, 3, 1, 4)
         return tiles.reshape(shape.channels, -1, across * side)
+
+    def picture(self, given: Any) -> np.ndarray:
+        """`sheet` as uint8 [H, W, 3]."""
+        return as_bytes(self.sheet(given))
 
     def trace(self, video: Any, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
         """Run one video of any length and size (`prepare`) and return its Trace. Its tokens are tubelets, its ids -1.

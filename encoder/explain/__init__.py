@@ -31,14 +31,15 @@ from encoder.explain.norm import (
 from encoder.explain.output import Pooled, pooled
 from encoder.explain.place import Place
 from encoder.explain.projection import Projection, projected_matrix, projection
-from encoder.explain.reference import Chain, Check, Recomputation, chain
+from encoder.explain.reference import LONGEST_CHECK, Chain, Check, Recomputation, chain
 from encoder.explain.score import Score, ScoreMatrix, Variant, score, score_matrix
 from encoder.explain.softmax import Softmax, softmax
 from encoder.explain.text import TextToIds, text_to_ids, word_pieces
 from encoder.explain.weighted_sum import OutputProjection, WeightedSum, output_projection, weighted_sum
 
-#: The public names: values of steps, then the functions that compute them.
+#: The public names: a limit, values of steps, then the functions that compute them.
 __all__ = [
+    "LONGEST_CHECK",
     "ActiveWord", "AddNorm", "Chain", "Check", "ConvolutionStep", "EmbeddingStep", "FeedForwardStep", "FlowStage",
     "Formula", "HiddenActivations", "NeuronExamples", "NormMoments", "Normalised",
     "OutputProjection", "Place", "Pooled", "Projection", "Recomputation",

@@ -81,12 +81,17 @@ def rotary_angles(positions: NDArray[np.integer], width: int, base: float, scali
 def rotate(x: Floats, angle: Floats, interleaved: bool = False) -> Floats:
     """x [..., T, K], angle [T, R/2] -> [..., T, K]: components c and c + R/2 of the first R rotate as a pair (Su et al.
     2021), or neighbours where they are interleaved. The others stay."""
-    half = angle.shape[-1]
+    return turn(x, np.tile(np.cos(angle), 2), np.tile(np.sin(angle), 2), interleaved)
+
+
+def turn(x: Floats, cos: Floats, sin: Floats, interleaved: bool = False) -> Floats:
+    """The same by cosines and sines [T, R], first those of the pairs' first components, then of their second ones."""
+    half = cos.shape[-1] // 2
     places = np.arange(2 * half).reshape((half, 2) if interleaved else (2, half))
     a, b = (places[:, 0], places[:, 1]) if interleaved else (places[0], places[1])
-    cos, sin = np.cos(angle).astype(x.dtype), np.sin(angle).astype(x.dtype)
+    (cos, cos2), (sin, sin2) = (np.split(one.astype(x.dtype), 2, axis=-1) for one in (cos, sin))
     out = x.copy()
-    out[..., a], out[..., b] = x[..., a] * cos - x[..., b] * sin, x[..., a] * sin + x[..., b] * cos
+    out[..., a], out[..., b] = x[..., a] * cos - x[..., b] * sin, x[..., a] * sin2 + x[..., b] * cos2
     return out
 
 

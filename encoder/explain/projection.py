@@ -17,7 +17,6 @@ from encoder.explain.latex import Formula, bracketed, calculation, coloured, col
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import apply, array, bias, sublayer_input, weight
-from encoder.model import attend
 from encoder.model.config import EncoderConfig
 from encoder.model.rotary import rotate
 from encoder.trace.trace import Trace
@@ -135,7 +134,9 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
     if config.position == "rotary" and not config.rotary_input and which != "v":
         base, scaling = config.rotary_of_layer(place.layer)
         before = projected if normed is None else normed
-        if config.rotary_grid and place.component < config.rotary_width:
+        if config.rotary_table and place.component < config.rotary_width:
+            rotation = _rotation_by_table(trace, place, which, token, before, vector)
+        elif config.rotary_grid and place.component < config.rotary_width:
             rotation = _rotation_by_place(trace, place, which, token, before, vector)
         elif place.component < config.rotary_width:
             places, plain = config.rotary_sign * np.array([token]), scaling is None
@@ -174,7 +175,7 @@ def turned(trace: Trace, layer: int, x: Tensor, token: int) -> Tensor:
     """x [D] of a token in H parts, turned by its position (`EncoderConfig.rotary_input`)."""
     config, position = trace.config, trace.contexts[layer].encoded[token : token + 1]
     parts = x.view(config.n_heads, 1, config.d_head)
-    return rotate(parts, *attend.rotation(config, layer, position), config.rotary_interleaved).flatten()
+    return rotate(parts, *trace.encoder.rotation(layer, position), config.rotary_interleaved).flatten()
 
 
 def projected_matrix(trace: Trace, place: Place, which: Which, rows: slice = slice(None)) -> Floats:
@@ -194,7 +195,7 @@ def _rotation_by_place(trace: Trace, place: Place, which: Which, token: int, bef
     config, half = trace.config, trace.config.rotary_width // 2
     index, first, second = _pair(place.component, config)
     encoded = trace.contexts[place.layer].encoded[token : token + 1]
-    cos, sin = (array(one[0]) for one in attend.rotation(config, place.layer, encoded))
+    cos, sin = (array(one[0]) for one in trace.encoder.rotation(place.layer, encoded))
     angles = [math.atan2(float(sin[at]), float(cos[at])) for at in (index, index + half)]
     names = [r"\theta"] * 2 if angles[0] == angles[1] else [rf"\theta_{{{first}}}", rf"\theta_{{{second}}}"]
     a, b = (coloured(which, rf"{which}_{{{one}}}") for one in (first, second))
@@ -207,6 +208,27 @@ def _rotation_by_place(trace: Trace, place: Place, which: Which, token: int, bef
         numbers=stack(*(f"{name} = {angle}" for name, angle in said.items()), f"{columns[1]} = {matrix} {columns[0]}"),
     )
     return Rotation((first, second), angles[0], old, new, formula)
+
+
+@torch.no_grad()
+def _rotation_by_table(trace: Trace, place: Place, which: Which, token: int, before: Floats, after: Floats) -> Rotation:
+    """The rotation by a row of the table in the weights, whose sines and cosines need not be those of an angle."""
+    index, first, second = _pair(place.component, trace.config)
+    encoded = trace.contexts[place.layer].encoded[token : token + 1]
+    cos, sin = (float(one[0, index]) for one in trace.encoder.rotation(place.layer, encoded))
+    a, b = (coloured(which, rf"{which}_{{{one}}}") for one in (first, second))
+    old, new = ((float(one[first]), float(one[second])) for one in (before, after))
+    columns = [column(*map(number, one)) for one in (old, new)]
+
+    def matrix(c: str, s: str, minus: str) -> str:
+        return rf"\begin{{pmatrix}} {c} & {minus} \\ {s} & {c} \end{{pmatrix}}"
+
+    c, s = (rf"{name}_{{p,{index}}}" for name in ("C", "S"))
+    formula = Formula(
+        symbols=stack(rf"{column(a, b)}' = {matrix(c, s, '-' + s)} {column(a, b)}", rf"p = {int(encoded)}"),
+        numbers=stack(rf"{columns[1]} = {matrix(number(cos), number(sin), number(-sin))} {columns[0]}"),
+    )
+    return Rotation((first, second), math.atan2(sin, cos), old, new, formula)
 
 
 def _rotation(

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from encoder.errors import EncoderError
-from encoder.explain import arithmetic
+from encoder.explain import arithmetic, of_pixels
 from encoder.explain.arithmetic import Bools, Floats
 from encoder.trace.trace import Trace
 
@@ -32,6 +32,9 @@ R = TypeVar("R")
 BESIDE = "embedding.beside"
 #: The largest difference that counts as equal, relative to the largest number of the vector.
 TOLERANCE = {"torch.float32": 1e-4, "torch.float16": 2e-2, "torch.bfloat16": 1e-1}
+
+#: The longest input, in tokens, that a page or a notebook recomputes while somebody waits.
+LONGEST_CHECK = 2_048
 
 #: Added to the variance of a batch norm.
 BATCH_EPS = 1e-5
@@ -122,8 +125,9 @@ def _once(compute: Callable[Concatenate[Recomputation, P], R]) -> Callable[Conca
 class Recomputation:
     """Every number of one sentence in the precision `dtype`. It computes a layer when a number of it is needed.
 
-    It reads the config, the weights, the ids, the segments, the boxes and the padding mask of `trace`, and none of its
-    values. Raises EncoderError for an edited forward pass, and for images, whose pixels a trace does not contain.
+    It reads the config, the weights, the ids, the segments, the boxes, the pixels and the padding mask of `trace`, and
+    none of its values. Of the layers below the last one that was needed, it keeps the residual stream only. Raises
+    EncoderError for an edited forward pass, and for an input that is neither ids nor pixels.
     """
 
     def __init__(self, trace: Trace, dtype: DTypeLike = np.float64) -> None:
@@ -133,9 +137,10 @@ class Recomputation:
             )
         if trace.memory is not None:
             raise EncoderError("The check recomputes encoders, without cross-attention: choose the trace of the input.")
-        if not trace.config.takes_text:
+        if not trace.config.takes_text and trace.pixels is None:
             raise EncoderError(
-                "The check starts from the ids of a text, and this model accepts none. Choose a text model."
+                "The check starts from the ids of a text, or the pixels of an image or a video, and this trace has "
+                "neither. Choose a model of these, and trace the input again."
             )
         self.config = trace.config
         self.dtype = np.dtype(dtype)
@@ -149,17 +154,18 @@ class Recomputation:
         segments = trace.source.segments if trace.source is not None and trace.config.n_segments > 1 else ()
         self.segments = np.asarray([*segments] + [0] * (self.n_tokens - len(segments)))
         self.places = None if trace.places is None else np.asarray(trace.places.tolist())  # [T, P]
+        self.pixels = None if trace.pixels is None else np.array(trace.pixels.float().cpu().numpy(), dtype=self.dtype)
         self._parameters = trace.encoder.state_dict()
         self._kept: dict[tuple[Any, ...], Any] = {}
         self.beside = None if self.config.beside is None else BesideRecomputation(self)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all results together, roughly."""
+        """Bytes of all results together, roughly: the stream of each layer, and the numbers of two."""
         config = self.config
         inner = config.n_heads * config.d_head
-        a_token = 6 * config.d_model + config.d_ffn + 7 * inner
-        return self.dtype.itemsize * self.n_tokens * (4 * config.d_model + config.n_layers * a_token)
+        of_layer = 6 * config.d_model + config.d_ffn + 7 * inner
+        return self.dtype.itemsize * self.n_tokens * ((4 + config.n_layers) * config.d_model + 2 * of_layer)
 
     def check(self, name: str, shown: ArrayLike, recomputed: ArrayLike, index: tuple[int, ...] = ()) -> Check:
         """`compare`, with the tolerance of the model's number type."""
@@ -197,14 +203,28 @@ class Recomputation:
     # --- embeddings
 
     def token_rows(self) -> Floats:
-        """[T, E]: rows of the token table, times the model's factor; in ESM-2 without masked tokens."""
+        """[T, E]: rows of the token table, times the model's factor; in ESM-2 without masked tokens. Of an image or a
+        video, its special tokens and the vectors of its patches."""
         scale = np.asarray(self.config.embedding_scale, dtype=self.dtype)
+        if self.pixels is not None:
+            return self._patch_rows() * scale
         rows: Floats = self.weight("embedding.tokens.weight", list(self.ids[: self.n_words])) * scale
         if self.config.mask_id is None:
             return rows
         hidden = self.ids == self.config.mask_id
         factor = (1.0 - 0.15 * 0.8) / (1.0 - hidden.sum() / self.mask.sum())
         return (np.where(hidden[:, None], 0.0, rows) * factor).astype(self.dtype)
+
+    def _patch_rows(self) -> Floats:
+        name, shape = "embedding.tokens", self.config.patches
+        assert self.pixels is not None
+        assert shape is not None, "an input of pixels has patches"
+        weight, bias = self.weight(f"{name}.projection.weight"), self.bias(f"{name}.projection.bias")
+        patches = of_pixels.patch_vectors(self.pixels, weight, bias)
+        if shape.norm:
+            patches = arithmetic.rms_norm(patches, self.weight(f"{name}.norm.weight"), None, self.config.norm_eps)
+        special = [self.weight(f"{name}.{kind}")[0] for kind, count in shape.special.items() if count]
+        return np.concatenate((*special, patches))
 
     def segment_rows(self) -> Floats | None:
         """[T, E], or None where the model has no segments."""
@@ -218,10 +238,16 @@ class Recomputation:
             return arithmetic.sinusoidal(np.arange(self.n_tokens), config.embedding_width).astype(self.dtype)
         if config.position not in ("learned", "sinusoidal"):
             return None
+        if config.patches is not None and config.position == "learned":
+            return self._rows_of_patches(self.weight("embedding.positions.table.weight"))
         rows = self.position_indices()
         if config.sine_halves:
             return arithmetic.sine_halves(rows, config.embedding_width).astype(self.dtype)
         return self.weight("embedding.positions.table.weight", rows.tolist())
+
+    def _rows_of_patches(self, table: Floats) -> Floats:
+        assert self.config.patches is not None
+        return of_pixels.rows_of_tokens(table, self.config.patches).astype(self.dtype)
 
     def position_indices(self) -> NDArray[np.integer]:
         """[T]: the row of each token in a table of positions."""
@@ -308,10 +334,12 @@ class Recomputation:
     def before(self, layer: int, part: str) -> Floats:
         """[T, D]: the stream before one of the config's sublayers."""
         parts: tuple[str, ...] = self.config.sublayers
-        at = parts.index(part)
-        if at or layer != self.config.letters_layer:
-            return self.after(layer, parts[at - 1]) if at else self.stream(layer)
-        return self.stream(layer) + self.letters(layer)
+        if at := parts.index(part):
+            return self.after(layer, parts[at - 1])
+        x = self.stream(layer)
+        if layer and self.config.layer_positions:
+            x = x + self._rows_of_patches(self.weight("layer_positions")[layer - 1, 0])
+        return x if layer != self.config.letters_layer else x + self.letters(layer)
 
     @_once
     def letters(self, layer: int) -> Floats:
@@ -338,8 +366,22 @@ class Recomputation:
         x = self.before(layer, part) + self.update(layer, part)
         name = self.norm_name(layer, part)
         x = self.norm(x, name) if self.config.norm_placement == "post" and name is not None else x
-        ends = self.config.conformer is not None and part == self.config.sublayers[-1]
-        return self.norm(x, f"{self._layer(layer)}.end_norm") if ends else x
+        if part != self.config.sublayers[-1]:
+            return x
+        self._forget_below(layer)
+        return x if self.config.conformer is None else self.norm(x, f"{self._layer(layer)}.end_norm")
+
+    def _forget_below(self, layer: int) -> None:
+        """Keep of lower layers the residual stream only: all numbers of a long input would fill the memory."""
+        if self.beside is not None:
+            self.beside.stream(layer)  # it needs the weights of lower layers
+        last = self.config.sublayers[-1]
+
+        def stays(name: str, given: tuple[Any, ...]) -> bool:
+            of_layer = bool(given) and isinstance(given[0], int)
+            return not of_layer or given[0] >= layer or (name == "after" and given[1] == last)
+
+        self._kept = {key: value for key, value in self._kept.items() if stays(key[0], key[1])}
 
     def norm_input(self, layer: int, part: str) -> Floats:
         """[T, D]: the input of the sublayer's norm: the sum in post-norm, the residual stream in pre-norm."""
@@ -386,6 +428,12 @@ class Recomputation:
         """[H, T, K], each head's part turned by its token's position."""
         config = self.config
         base, scaling = config.rotary_of_layer(layer)
+        if config.rotary_table:
+            sin, cos = np.split(self.weight("rotary_table.weight", list(range(self.n_tokens))), 2, axis=1)
+            return arithmetic.turn(x, np.tile(cos, 2), np.tile(sin, 2), config.rotary_interleaved)
+        if config.rotary_grid and config.patches is not None:
+            angles = of_pixels.angles_of(config.patches, config.rotary_width, base)
+            return arithmetic.turn(x, np.cos(angles), np.sin(angles), config.rotary_interleaved)
         places = config.rotary_sign * np.arange(self.n_tokens)
         angle = arithmetic.rotary_angles(places, config.rotary_width, base, scaling)
         length = 1.0 if scaling is None else scaling.length
@@ -438,9 +486,10 @@ class Recomputation:
         q, k = self.qkv(layer, "q")[head][..., rows, :], self.qkv(layer, "k")[head]
         bias = None
         if config.relative_buckets:
-            name = f"{self._layer(layer)}.attention." if config.relative_per_layer else ""
-            table = self.weight(f"{name}relative_bias.weight")
+            table = self._table_of(layer)
             bias = arithmetic.relative_bias(table, config.relative_max_distance, self.order[rows], self.order)[head]
+        elif config.relative_grid and config.patches is not None:
+            bias = of_pixels.bias_of_grid(self._table_of(layer), config.patches.side, rows)[head]
         elif config.position == "alibi":
             bias = arithmetic.alibi(config.n_heads, rows, keys)[head]
         of_page = self._bias_on_page(rows)
@@ -457,6 +506,11 @@ class Recomputation:
         if config.score_cap is not None:
             plain = np.tanh(plain / config.score_cap) * config.score_cap
         return plain if bias is None else plain + bias, allowed
+
+    def _table_of(self, layer: int) -> Floats:
+        """[buckets, H]: the learned bias of the scores."""
+        name = f"{self._layer(layer)}.attention." if self.config.relative_per_layer else ""
+        return self.weight(f"{name}relative_bias.weight")
 
     def _bias_on_page(self, rows: NDArray[np.integer]) -> Floats | None:
         """[H, Ti, T]: the bias by the distances of left and of lower edges; None without one, or without boxes."""

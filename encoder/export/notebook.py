@@ -16,7 +16,7 @@ from encoder.drawing.picture import Picture, figure_picture, style
 from encoder.drawing.plotly_js import plotly_js
 from encoder.errors import EncoderError
 from encoder.explain.place import Place
-from encoder.explain.reference import Recomputation
+from encoder.explain.reference import LONGEST_CHECK, Recomputation
 from encoder.explain.score import Variant
 from encoder.trace.trace import Trace
 from encoder.views.lines import Lines
@@ -46,8 +46,6 @@ INSIDE = {
 }
 #: The query and the key of an event in the second river.
 IN_DECODER = {"query": "output", "key": "output_key"}
-#: The longest input whose numbers are computed again in float64.
-LONGEST_CHECK = 1_024
 
 Draw = Callable[[Mapping[str, Any]], Picture]
 

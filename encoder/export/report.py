@@ -27,7 +27,7 @@ SMALL = 64
 #: The longest text, in tokens, for which a report draws all heads.
 LONGEST_GRID = 2_048
 #: How to read the numbers of a report about one text.
-FOOTER = "Layers and heads count from 0; rows attend to columns. Every number was computed by the model on this text."
+FOOTER = "Layers and heads count from 0; rows attend to columns. Every number was computed by the model on this input."
 
 
 def page(model: NamedEncoder, spec: ModelSpec, view: HeadView) -> str:

@@ -1,6 +1,7 @@
 """`encoderscope publish MODEL --live`: a model of your own as a folder whose pages compute in the browser."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,8 @@ from encoder.errors import EncoderError, quoted
 from encoder.live import bounds, site
 from encoder.live.packed import Bits, BrowserModel, browser_model, prompts, rounding
 from encoder.live.pages import SiteModel, SitePage, by_hand_page, heads_page, model_page, predict_page, similarity_page
-from encoder.run import ModelSpec
+from encoder.run import Media, ModelSpec, Run
+from encoder.run.address import write_text
 from encoder.views import stills
 from encoder.views.model_picture import model_picture
 
@@ -64,7 +66,9 @@ def publish_live(
     disk.check_folder(folder, site.KIND)
     examples = [_checked(text) for text in texts] or list(EXAMPLES)
     first, *_ = ModelSpec(source=source, device=device).checkpoint().towers.values()
-    model = of_text(first, "choose a text model.")
+    view = f"heads?{write_text(Run(ModelSpec(source), Media(first.takes, 'FILE')))}"
+    command = f'encoderscope publish "{view}" --out {shlex.quote(str(folder))}'
+    model = of_text(first, f"--live writes pages that read texts. Publish a view of a file: {command}")
     files = browser_model(model, bits)
     note = _note(model, bits, [*examples, *MEASURED])
     shown = _shown(source, model, files, note)

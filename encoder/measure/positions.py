@@ -12,7 +12,6 @@ from torch import Tensor
 
 from encoder.errors import EncoderError
 from encoder.model import attend, biases
-from encoder.model.config import EncoderConfig
 from encoder.model.distances import ScoreTerms, all_distances
 from encoder.model.embed import is_sine_halves, sinusoidal
 from encoder.model.encoder import Encoder
@@ -29,14 +28,18 @@ def added(encoder: Encoder, n_positions: int) -> np.ndarray | None:
 
     Raises EncoderError for more positions than the model has.
     """
-    longest = encoder.config.max_tokens
-    if n_positions > longest:
-        raise EncoderError(f"{n_positions:,} positions: this model has {longest:,}. Ask for those or fewer.")
+    _check_number(encoder, n_positions)
     real = torch.full(
         (1, n_positions), encoder.config.pad_id + 1, device=encoder.device
     )  # any id that is not a padding
     rows = encoder.embedding.positions(real, None, n_positions)
     return None if rows is None else rows.float().reshape(n_positions, -1).cpu().numpy()
+
+
+def _check_number(encoder: Encoder, n_positions: int) -> None:
+    longest = encoder.config.max_tokens
+    if n_positions > longest:
+        raise EncoderError(f"{n_positions:,} positions: this model has {longest:,}. Ask for those or fewer.")
 
 
 def sines(n_positions: int, width: int) -> np.ndarray:
@@ -70,15 +73,24 @@ def has_sines_of_grid(encoder: Encoder) -> bool:
     return table is not None and encoder.config.patches is not None and is_sines_of_grid(table.weight.detach())
 
 
-def turns(config: EncoderConfig, layer: int, n_positions: int) -> tuple[np.ndarray, np.ndarray]:
+def turns(encoder: Encoder, layer: int, n_positions: int) -> tuple[np.ndarray, np.ndarray]:
     """cos, sin [N, K/2] float32 of the angle that rotates pair c of a layer's queries and keys at each position; in
-    V-JEPA 2 of its first component.
+    V-JEPA 2 of its first component. Those of a table in the weights may be of no angle, so that lengths change.
 
-    Raises EncoderError where positions are not rotary.
+    Raises EncoderError where positions are not rotary, and for more than a table has.
     """
-    cos, sin = _rotation(config, layer, torch.arange(n_positions))
+    if encoder.config.rotary_table:
+        _check_number(encoder, n_positions)
+    cos, sin = _rotation(encoder, layer, torch.arange(n_positions))
     pairs = cos.shape[1] // 2  # the second half repeats the first
     return cos[:, :pairs].numpy(), sin[:, :pairs].numpy()
+
+
+def longer(cos: np.ndarray, sin: np.ndarray) -> tuple[float, float]:
+    """cos, sin [N, K/2] of `turns` -> the least and the largest factor by which a pair's length grows. 1 where they are
+    those of angles."""
+    factors = np.hypot(cos, sin)
+    return float(factors.min()), float(factors.max())
 
 
 def turned_apart(cos: np.ndarray) -> np.ndarray:
@@ -97,15 +109,17 @@ def turned_products(
     """(signed offsets j - i, q . k there): the dot product of two tokens' query and key at each offset.
 
     Both are rotated back to position 0, then the key is rotated by each offset, -farthest .. farthest. At the tokens'
-    own offset, this is the product in the scores. Raises EncoderError where positions are not rotary, or turn what
-    queries and keys are made of.
+    own offset, this is the product in the scores. Raises EncoderError where positions are not rotary, turn what queries
+    and keys are made of, or turn by a table.
     """
     if trace.config.rotary_grid:
         raise EncoderError("This model rotates by rows and columns: its products follow no offset of tokens.")
     if trace.config.rotary_input:
         raise EncoderError("This model rotates before its queries and keys are made: their product follows no offset.")
+    if trace.config.rotary_table:
+        raise EncoderError("This model rotates by a table of its weights: its products follow no offset of tokens.")
     q, k, _ = trace.layer_qkv(layer)
-    cos, sin = _rotation(trace.config, layer, torch.tensor([query, key]))
+    cos, sin = _rotation(trace.encoder, layer, torch.tensor([query, key]))
     paired = trace.config.rotary_interleaved
     # The opposite angle rotates back.
     q0, k0 = (
@@ -113,17 +127,19 @@ def turned_products(
         for row, vector in enumerate((q[head, query : query + 1], k[head, key : key + 1]))
     )
     distances = torch.arange(-farthest, farthest + 1)
-    cos, sin = _rotation(trace.config, layer, distances)
+    cos, sin = _rotation(trace.encoder, layer, distances)
     return distances.numpy(), (rotate(k0.expand(len(distances), -1), cos, sin, paired) @ q0[0]).numpy()
 
 
-def _rotation(config: EncoderConfig, layer: int, positions: Tensor) -> tuple[Tensor, Tensor]:
+@torch.no_grad()
+def _rotation(encoder: Encoder, layer: int, positions: Tensor) -> tuple[Tensor, Tensor]:
     """cos, sin [N, K] of the angles at any positions, negative ones too."""
+    config = encoder.config
     if config.position != "rotary":
         raise EncoderError(f"The positions of this model are {config.position}: no query or key is rotated.")
     scaling = config.rotary_of_layer(layer)[1]
     length = 1.0 if scaling is None else scaling.length  # YaRN lengthens the vectors, and an angle has no length
-    cos, sin = attend.rotation(config, layer, positions)
+    cos, sin = (one.cpu() for one in encoder.rotation(layer, positions.to(encoder.device)))
     return cos / length, sin / length
 
 

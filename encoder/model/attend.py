@@ -10,7 +10,7 @@ Formula: Vaswani et al. 2017, equation 1: softmax(q k^T / sqrt(K)) v.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -21,7 +21,7 @@ from encoder.model.biases import alibi, alibi_slopes, biases, grid_rows, relativ
 from encoder.model.boxes import Beside, BoxBias, BoxTables
 from encoder.model.config import EncoderConfig
 from encoder.model.distances import DistanceTerms, ScoreTerms
-from encoder.model.rotary import grid_angles, rotary_angles, rotate, tubelet_angles
+from encoder.model.rotary import angles_of_table, grid_angles, rotary_angles, rotate, tubelet_angles
 
 #: Up to this many tokens, masks and biases are computed for all pairs; above, for MASK_ROWS queries at a time.
 WHOLE_MASK = 1024
@@ -382,21 +382,21 @@ def contexts(
     encoded: Tensor,
     key_mask: Tensor | None,
     learned: Sequence[LearnedScores],
-    rotates: bool,
+    rotation: Callable[[int, Tensor], Rotation] | None = None,
     cache: Cache | None = None,
     memory: Memory | None = None,
     places: Tensor | None = None,
 ) -> tuple[AttentionContext, ...]:
-    """The context of each layer of one run. rotates: whether q and k still need their rotation; memory: what a decoder
-    reads; places: of the tokens on their page, [T, P] or [B, T, P]."""
+    """The context of each layer of one run. rotation: of a layer's q and k at some positions, None where they have it;
+    memory: what a decoder reads; places: of the tokens on their page, [T, P] or [B, T, P]."""
     cross: Sequence[AttentionContext | None] = [None] * config.n_layers
     if memory is not None and config.memory_width:
-        plain = contexts(config.cross, encoded, memory.mask, [LearnedScores()] * config.n_layers, rotates=False)
+        plain = contexts(config.cross, encoded, memory.mask, [LearnedScores()] * config.n_layers)
         cross = [replace(one, cache=cache, memory=memory.vectors) for one in plain]
     positions = torch.arange(len(encoded), device=encoded.device)
     rotations: dict[object, Rotation] = {}
-    if rotates and config.position == "rotary":
-        rotations = {config.rotary_of_layer(layer): rotation(config, layer, encoded) for layer in config.first_layers()}
+    if rotation is not None and config.position == "rotary":
+        rotations = {config.rotary_of_layer(layer): rotation(layer, encoded) for layer in config.first_layers()}
     masks: dict[tuple[int | None, int, torch.dtype], Tensor | None] = {}
     slopes = alibi_slopes(config.n_heads).to(encoded.device) if config.position == "alibi" else None
     return tuple(
@@ -436,8 +436,11 @@ def token_positions(config: EncoderConfig, n_tokens: int, device: torch.device) 
     return torch.where(found < n_words, found, found - n_words) if config.n_page_tokens else found
 
 
-def rotation(config: EncoderConfig, layer: int, positions: Tensor) -> Rotation:
-    """cos, sin [T, R] of the angles by which a layer rotates q and k at these positions."""
+def rotation(config: EncoderConfig, layer: int, positions: Tensor, table: Tensor | None = None) -> Rotation:
+    """cos, sin [T, R] of the angles by which a layer rotates q and k at these positions. table [N, R]: of the weights,
+    where they have one."""
+    if table is not None:
+        return angles_of_table(table[positions])
     base, scaling = config.rotary_of_layer(layer)
     if config.rotary_grid and config.patches is not None:
         if config.patches.frames:

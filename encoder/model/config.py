@@ -202,6 +202,8 @@ class EncoderConfig:
     rotary_grid: bool = False
     #: Whether the vector that q and k are made of turns, in H parts, and not q and k (Wav2Vec2-Conformer).
     rotary_input: bool = False
+    #: Whether sines and cosines are a table of the weights, with a row for each position (RoFormer), not of angles.
+    rotary_table: bool = False
 
     # Attention: which keys, and what is added to the scores
     #: The largest |i - j| that attends, one number (None: no limit) or one for each layer.
@@ -439,6 +441,10 @@ class EncoderConfig:
             raise ConfigError(
                 "Vectors turn in parts of d_head numbers, by rotary positions: set rotary_input to False."
             )
+        if self.rotary_table and (
+            self.position != "rotary" or self.rotary_grid or self.rotary_reversed or self.rotary_scaling is not None
+        ):
+            raise ConfigError("A table of rotations has the angles of rotary positions: set rotary_table to False.")
         if self.distance_keys is not None and (
             self.disentangled or self.n_kv_heads != self.n_heads or self.d_model % 2
         ):

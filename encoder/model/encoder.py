@@ -49,6 +49,8 @@ class Encoder(nn.Module):
         apart = config.disentangled
         self.distances = nn.Embedding(2 * apart.span, config.d_model) if apart else None
         self.distance_norm = LayerNorm(config.d_model, config, "distance_norm") if apart and apart.norm else None
+        rotates = (config.max_positions, config.rotary_width)
+        self.rotary_table = nn.Embedding(*rotates) if config.rotary_table else None
         self.layer_positions: nn.Parameter | None = None
         if config.layer_positions and config.patches is not None:
             size = (config.n_layers - 1, 1, config.patches.n_positions, config.d_model)
@@ -141,8 +143,13 @@ class Encoder(nn.Module):
             memory = Memory(self.hook_memory(memory.vectors), memory.mask)
         learned = self.learned_scores(encoded)
         return attend.contexts(
-            self.config, encoded, mask, learned, rotates=True, cache=cache, memory=memory, places=places
+            self.config, encoded, mask, learned, self.rotation, cache=cache, memory=memory, places=places
         )
+
+    def rotation(self, layer: int, positions: Tensor) -> attend.Rotation:
+        """cos, sin [T, R] of the angles by which a layer rotates q and k at these positions [T]."""
+        table = None if self.rotary_table is None else self.rotary_table.weight
+        return attend.rotation(self.config, layer, positions, table)
 
     def bias_table(self, layer: int) -> Tensor | None:
         """[buckets, H]: the learned bias of the scores in `layer`, its own or that of all layers; None without one."""

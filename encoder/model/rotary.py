@@ -127,6 +127,12 @@ def tubelet_angles(positions: Tensor, width: int, base: float, side: int) -> tup
     return angle.cos(), angle.sin()
 
 
+def angles_of_table(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """rows [T, R] of a table, the sine of each pair and then its cosine -> cos, sin, [T, R] each."""
+    sin, cos = rows.float().chunk(2, dim=-1)
+    return cos.repeat(1, 2), sin.repeat(1, 2)
+
+
 def rotate(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False) -> Tensor:
     """x [..., T, K], cos and sin [T, R] -> [..., T, K]: each pair of the first R components rotated, in float32.
 

@@ -81,7 +81,7 @@ class DecoderTrace(Trace):
         plain = [attend.LearnedScores()] * self.config.n_layers
         encoded = torch.arange(self.n_tokens, device=self.mask.device)
         mask = self.memory.mask
-        return attend.contexts(self.config.cross, encoded, None if mask is None else mask[0], plain, rotates=False)
+        return attend.contexts(self.config.cross, encoded, None if mask is None else mask[0], plain)
 
     def cross_scores(self, layer: int, head: int) -> Tensor:
         """[T, S]: q_i . k_j x scale; the keys of padding have the lowest number. Always float32."""

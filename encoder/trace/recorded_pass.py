@@ -82,6 +82,8 @@ class RecordedPass(Shown):
     source: Tokenized | None = None
     #: Patches or time steps of an input that is not text and has no source.
     layout: Layout | None = None
+    #: [C, S, S] or [F, C, S, S]: the prepared image or video; None for another input, and in a saved trace.
+    pixels: Tensor | None = None
     #: Changes to the forward pass.
     edits: tuple[Edit, ...] = ()
     #: The same edits with their texts run.

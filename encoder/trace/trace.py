@@ -56,7 +56,7 @@ class Trace(RecordedPass):
         key_mask = None if self.n_real == self.n_tokens else self.mask
         with torch.no_grad():
             learned = [one.in_float32() for one in self.encoder.learned_scores(encoded)]
-        found = attend.contexts(self.config, encoded, key_mask, learned, rotates=False, places=self.places)
+        found = attend.contexts(self.config, encoded, key_mask, learned, places=self.places)
         gates = (self.values.get(f"layers.{one.layer}.bias_gate") for one in found)  # [H, T, 1] each, or None
         pairs = zip(found, gates, strict=True)
         found = tuple(one if gate is None else replace(one, bias_gate=gate.float()) for one, gate in pairs)

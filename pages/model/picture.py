@@ -73,8 +73,9 @@ def _reference(view: View, of_decoder: Trace | None) -> tuple[explain.Recomputat
     """The same forward pass in float64, and why there is none."""
     if of_decoder is not None:
         return None, "The check recomputes the encoder only."
-    if view.trace.n_tokens > place_of_view.LONGEST_CHECK:
-        return None, f"The check is limited to {place_of_view.LONGEST_CHECK:,} tokens. Use a shorter text."
+    if view.trace.n_tokens > explain.LONGEST_CHECK:
+        remedy = "Use a shorter text." if view.trace.kind == "text" else "Choose a model with fewer tokens."
+        return None, f"The check is limited to {explain.LONGEST_CHECK:,} tokens. {remedy}"
     try:
         return place_of_view.recomputation(view), ""
     except EncoderError as error:

@@ -40,7 +40,7 @@ def _curve(
 def rotary(view: View, n_positions: int) -> None:
     """The angles, the dot product of equal vectors by distance, and the selected pair at every offset."""
     config = view.loaded.config
-    cos, sin = positions.turns(config, view.layer, n_positions)
+    cos, sin = positions.turns(view.loaded.encoder, view.layer, n_positions)
     turned = figures.angles(cos, sin)
     st.markdown(angles_in_words(view, turned))
     plot(
@@ -50,6 +50,10 @@ def rotary(view: View, n_positions: int) -> None:
         on_event=select_position(view),
     )
     if config.rotary_grid:  # no angle follows the order of the tokens
+        return
+    if config.rotary_table:
+        shortest, longest = (formulas.number(float(end)) for end in positions.longer(cos, sin))
+        st.caption(about.text(__file__, "Angles of a table", shortest=shortest, longest=longest))
         return
     base, last = config.rotary_base_of_layer(view.layer), cos.shape[1] - 1
     slowest = base ** (-2 * last / config.d_head)

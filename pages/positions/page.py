@@ -34,6 +34,11 @@ FORMULAS = {
         r"\begin{pmatrix} q_c \\ q_{c+K/2} \end{pmatrix}",
         r"\theta_c = b^{-2c/K}",
     ),
+    "rotary table": latex.stack(
+        r"\begin{pmatrix} q_{2c} \\ q_{2c+1} \end{pmatrix} \mapsto "
+        r"\begin{pmatrix} C_{p,c} & -S_{p,c} \\ S_{p,c} & C_{p,c} \end{pmatrix} "
+        r"\begin{pmatrix} q_{2c} \\ q_{2c+1} \end{pmatrix}"
+    ),
 }
 
 
@@ -128,10 +133,9 @@ def offset_pictures(view: View) -> None:
     config = view.loaded.config
     if config.position == "rotary":
         rotary(view, chosen_number(view))
-    if config.position in FORMULAS and not config.rotary_grid:
-        formulas.show(
-            FORMULAS[config.position].replace("q_", "x_") if config.rotary_input else FORMULAS[config.position]
-        )
+    kind = "rotary table" if config.rotary_table else config.position
+    if kind in FORMULAS and not config.rotary_grid:
+        formulas.show(FORMULAS[kind].replace("q_", "x_") if config.rotary_input else FORMULAS[kind])
     if config.relative_buckets or config.position == "alibi":
         relative_bias(view, min(chosen_number(view), config.relative_max_distance * 2))
     if config.relative_grid:
@@ -146,7 +150,7 @@ def exported(view: View) -> Export:
     lines = "position = trace.position"
     if config.position == "rotary":
         lines = "from encoder.measure import positions\n"
-        lines += f"cos, sin = positions.turns(trace.config, {view.layer}, trace.n_tokens)"
+        lines += f"cos, sin = positions.turns(trace.encoder, {view.layer}, trace.n_tokens)"
     elif trace.position is not None:
         count = min(chosen_number(view), MOST_POSITIONS)
         vectors = "position" if config.position == "convolutional" else "positions.added(model.encoder, {})"
@@ -178,6 +182,8 @@ def encoding_in_words(view: View, added: np.ndarray | None) -> str:
         kind = "stored"
     elif kind == "learned" and positions.has_sines_of_grid(view.loaded.encoder):
         kind = "sines of a grid"
+    elif config.rotary_table:
+        kind = "rotary table"
     elif config.rotary_input:
         kind = "rotary input"
     elif config.rotary_grid:

@@ -154,9 +154,10 @@ def test_sines_need_an_even_width():
 
 def test_turns_are_those_of_queries_and_keys():
     config = EncoderConfig(**SIZES, position="rotary", rotary_base=(100.0, 5000.0))
+    model = Encoder(config)
     x = torch.randn(9, config.d_head, generator=torch.Generator().manual_seed(0))
     for layer, base in enumerate((100.0, 5000.0)):
-        cos, sin = positions.turns(config, layer, 9)
+        cos, sin = positions.turns(model, layer, 9)
         first, second = x[:, :2].numpy(), x[:, 2:].numpy()
         turned = np.concatenate((first * cos - second * sin, second * cos + first * sin), axis=1)
         expected = attend.rotate(x, *attend.rotary_angles(torch.arange(9), config.d_head, base))
@@ -167,14 +168,14 @@ def test_turned_apart_is_a_dot_product_of_turned_vectors():
     config = EncoderConfig(**SIZES, position="rotary")
     unit = torch.full((9, config.d_head), config.d_head**-0.5)
     turned = attend.rotate(unit, *attend.rotary_angles(torch.arange(9), config.d_head, 10_000.0)).double().numpy()
-    apart = positions.turned_apart(positions.turns(config, 0, 9)[0])
+    apart = positions.turned_apart(positions.turns(Encoder(config), 0, 9)[0])
     for i, j in ((0, 0), (3, 4), (8, 1)):
         assert apart[abs(i - j)] == pytest.approx(turned[i] @ turned[j], abs=1e-6)
 
 
 def test_only_rotary_positions_turn():
     with pytest.raises(encoder.EncoderError, match=r"positions\b.* learned\b"):
-        positions.turns(EncoderConfig(**SIZES), 0, 4)
+        positions.turns(Encoder(EncoderConfig(**SIZES)), 0, 4)
 
 
 def test_the_bias_for_a_distance_is_what_the_scores_get():

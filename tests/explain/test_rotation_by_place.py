@@ -1,4 +1,5 @@
-"""The rotation of queries and keys by rows and columns, and by time: as the explanation of one number shows it."""
+"""The rotation of queries and keys by rows and columns, by time, by a table: as the explanation of one number shows
+it."""
 
 from __future__ import annotations
 
@@ -31,6 +32,18 @@ def test_the_pair_becomes_what_the_model_uses(name: str, component: int):
         assert (after_a, after_b) == pytest.approx(tuple(float(recorded[one]) for one in turned.pair))
     with pytest.raises(EncoderError, match="rows and columns"):
         positions.turned_products(trace, 0, 0, 1, 2, 4)
+
+
+def test_a_pair_is_multiplied_by_its_row_of_the_table():
+    model = every_family.opened(every_family.ALL["roformer, own table"])[1]
+    trace = model.trace("w7 w20 w33 w8")
+    turned = explain.projection(trace, explain.Place(layer=1, head=2, query=3, key=4, component=5), "k").rotation
+    sin, cos = model.encoder.rotary_table.weight[4, [2, 6]].tolist()  # pair 2 of 4: components 4 and 5
+    (a, b), recorded = turned.before, trace.k[1, 2, 4]
+    assert turned.pair == (4, 5)
+    assert turned.after == pytest.approx((a * cos - b * sin, b * cos + a * sin), abs=1e-5)
+    assert turned.after == pytest.approx(recorded[4:6].tolist())
+    assert np.tan(turned.angle) == pytest.approx(sin / cos)
 
 
 def test_a_tubelet_turns_by_its_step_row_and_column():

@@ -477,6 +477,7 @@ TEXTS = {
     "roformer": Case(
         "RoFormer", "RoFormer", {**SIZES, **IDS, "embedding_size": 24}, kept="embed_positions", exact=exact_sines
     ),
+    "roformer, own table": Case("RoFormer", "RoFormer", {**SIZES, **IDS}, softer="embed_positions"),
     "ernie": Case("ERNIE", "Ernie", {**SIZES, **IDS}),
     "ernie, tasks": Case("ERNIE", "Ernie", {**SIZES, **IDS, "use_task_id": True}),
     "megatron": Case("MegatronBERT", "MegatronBert", {**SIZES, **IDS}),

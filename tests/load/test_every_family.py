@@ -82,10 +82,21 @@ def text_of(length: int) -> str:
     return " ".join(f"w{one}" for one in ids_of(length, length))
 
 
-@each_text
+def trace_of(model: Any, length: int) -> encoder.Trace:
+    """A text of so many words; an image or a video as it is."""
+    if model.takes == "text":
+        return model.trace(text_of(length))
+    if model.takes == "image":
+        return model.trace_image(every_family.PIXELS[0])
+    return model.trace_pixels(every_family.FRAMES[0, : model.patches.frames])
+
+
+each_checked = each({**TEXTS, **IMAGES, **VIDEOS})
+
+
+@each_checked
 def test_the_numpy_reference_agrees(name: str):
-    model = opened(name)[1]
-    trace = model.trace(text_of(20))
+    trace = trace_of(opened(name)[1], 20)
     steps = explain.chain(trace, np.float64)
     scale = max(float(np.abs(value).max()) for value in steps.values.values())
     assert steps.largest <= 1e-5 * max(1.0, scale)
@@ -124,16 +135,16 @@ def test_a_model_that_is_saved_is_the_same(name: str, tmp_path: Path, caplog: py
     torch.testing.assert_close(again.trace(text).output, model.trace(text).output, atol=0, rtol=0)
 
 
-@each_text
+@each_checked
 def test_every_step_is_explained(name: str):
     """The steps of the forward pass, next to the reference."""
-    trace = opened(name)[1].trace(text_of(8))
+    trace = trace_of(opened(name)[1], 8)
     reference = explain.Recomputation(trace)
-    place = explain.Place(layer=1, head=4, query=6, key=3, component=5, neuron=7)
+    place = explain.Place(layer=1, head=min(4, trace.config.n_heads - 1), query=6, key=3, component=5, neuron=7)
     steps = [explain.projection(trace, place, which) for which in "qkv"]
     steps += [explain.score(trace, place), explain.softmax(trace, place), explain.weighted_sum(trace, place)]
     score = explain.score(trace, place)
-    assert score.value == pytest.approx(float(trace.scores(1, 4)[6, 3]), abs=1e-4)
+    assert score.value == pytest.approx(float(trace.scores(1, place.head)[6, 3]), abs=1e-4)
     steps += [explain.output_projection(trace, place)]
     steps += [explain.feed_forward(trace, place, part) for part in trace.config.sublayers if part != "attention"]
     steps += [explain.add_norm(trace, place, part) for part in trace.config.sublayers]

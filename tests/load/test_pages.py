@@ -20,7 +20,7 @@ from encoder.encoders.page import PageEncoder, merged_squares
 from encoder.inputs.image_files import ImageError
 from encoder.inputs.layout import PageGrid
 from encoder.measure import patches
-from encoder.similarity import page_interaction
+from encoder.similarity import late, page_interaction
 from encoder.trace.tokens import is_special
 from tests.load import pages
 from tests.load.every_family import numbers_of
@@ -287,6 +287,64 @@ def test_a_saved_model_opens_everywhere_with_equal_maps(kind: str, head: str, tm
         encoder.save(ours.image, tmp_path / "page")
     with pytest.raises(EncoderError, match="huggingface"):
         encoder.save(ours, tmp_path / "own", layout="encoderscope")
+
+
+def test_a_folder_of_sentence_transformers(retriever, tmp_path: Path):
+    """Its texts there, whose processor adds no end to a query, and transformers' pages: version 6.2 encodes none."""
+    from sentence_transformers import MultiVectorEncoder
+
+    folder = pages.write(retriever[0], tmp_path / "model")
+    made = MultiVectorEncoder(str(folder), device="cpu")
+    made.save_pretrained(str(tmp_path / "saved"))
+    path = tmp_path / "saved" / "sentence_bert_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "query_length": 6, "document_length": 9}))
+    made = MultiVectorEncoder(str(path.parent), device="cpu")
+    ours = encoder.load(path.parent, device="cpu")
+    with pytest.raises(TypeError):
+        made.encode_document([page(20, 20)])
+    for model in (ours, encoder.load(encoder.save(ours, tmp_path / "again"), device="cpu"), encoder.wrap(made)):
+        assert any("modules.json" in note for note in model.text.notes)
+        for role, encode in (("query", made.encode_query), ("document", made.encode_document)):
+            for text in QUERIES:
+                vectors = late.token_vectors(model.text, text, role)[1]
+                torch.testing.assert_close(vectors, torch.as_tensor(encode([text])[0]), atol=1e-5, rtol=0)
+        trace = model.image.trace(page(40, 90))
+        assert torch.equal(trace.output, retriever[1].image.trace(page(40, 90)).output)
+    (path.parent / "modules.json").unlink()  # what the note says
+    query = late.token_vectors(encoder.load(path.parent, device="cpu").text, QUERIES[0], "query")
+    assert query[0] == late.token_vectors(retriever[1].text, QUERIES[0], "query")[0]
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "named", "remedy"),
+    [
+        (
+            "sentence_bert_config.json",
+            {"query_expansion": {"strategy": "fixed", "length": 12, "token": "[MASK]"}},
+            "remove query_expansion",
+            {"query_expansion": None},
+        ),
+        (
+            "sentence_bert_config.json",
+            {"modality_config": {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}},
+            "remove it",
+            {"modality_config": None},
+        ),
+    ],
+)
+def test_a_folder_of_sentence_transformers_that_is_wrong(
+    file: str, change: dict[str, Any], named: str, remedy: dict[str, Any], retriever, tmp_path: Path
+):
+    from sentence_transformers import MultiVectorEncoder
+
+    folder = pages.write(retriever[0], tmp_path / "model")
+    MultiVectorEncoder(str(folder), device="cpu").save_pretrained(str(tmp_path / "saved"))
+    path = tmp_path / "saved" / file
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(LoadError, match=named):
+        encoder.load(path.parent, device="cpu")
+    path.write_text(json.dumps(json.loads(path.read_text()) | remedy))
+    assert encoder.load(path.parent, device="cpu").compares == "MaxSim"
 
 
 WRONG = [

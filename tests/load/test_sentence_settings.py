@@ -96,6 +96,7 @@ def test_the_older_names_of_the_file(name: str, tmp_path: Path):
         ({"model_kwargs": {"num_labels": 3}}, "num_labels"),
         ({"config_kwargs": 3}, "config_kwargs=3"),
         ({"transformer_task": "text-generation"}, "transformer_task"),
+        ({"transformer_task": "retrieval"}, "colmodernvbert"),
         ({"tokenizer_name_or_path": "elsewhere"}, "tokenizer_name_or_path"),
         (modality("token_embeddings", ["hidden_states", 0]), "hidden state 0"),
         (modality("token_embeddings", "attentions"), "method_output_name"),
@@ -122,6 +123,7 @@ class {0}(Usual):
 """
 
 
+@pytest.mark.filterwarnings("ignore:Importing from")
 @pytest.mark.parametrize("place", [0, 1])
 @pytest.mark.parametrize("package", ["custom_st", "transformers_modules.org.name.custom_st", "org/name--custom_st"])
 def test_a_module_of_the_checkpoints_own_code_is_refused_by_name(place: int, package: str, tmp_path: Path):

@@ -131,7 +131,7 @@ def test_rotary_products_depend_on_the_signed_offset_alone(minilm: encoder.TextE
     assert f"offset 2: {number(product)}" in written(app)
     assert f"offset −2: {number(float(products[0]))}" in written(app)
     # The same query and key, both rotated by five more positions, give the same product.
-    cos, sin = positions.turns(trace.config, 0, 6)
+    cos, sin = positions.turns(trace.encoder, 0, 6)
     moved = [rotated(x, cos[5], sin[5]) for x in (trace.q[0, 1, 1], trace.k[0, 1, 3])]
     assert float(moved[0] @ moved[1]) == pytest.approx(product, abs=1e-4)
 
@@ -224,7 +224,7 @@ def test_a_selected_position_names_the_most_similar_ones(minilm: encoder.TextEnc
 def families(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with tiny checkpoints of families whose scores depend on positions."""
     root = tmp_path_factory.mktemp("families")
-    for name in ("deberta-v2", "deberta, one term", "bloom", "beit", "umt5"):
+    for name in ("deberta-v2", "deberta, one term", "bloom", "beit", "umt5", "roformer, own table"):
         case = every_family.ALL[name]
         every_family.write(case, case.make(), root / name.replace(", ", "-").replace(" ", "-"))
     return root
@@ -293,6 +293,21 @@ def test_biases_of_each_layer_are_its_own(families: Path, monkeypatch: pytest.Mo
     _, biases = positions.distance_biases(encoder.load(families / "umt5", device="cpu").encoder, 6, layer=1)
     assert f"largest **{number(float(biases[2].max()))}**" in shown
     assert "Each layer has its own numbers" in shown
+
+
+def test_rotations_of_a_table_are_those_of_the_weights(families: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = opened(families, monkeypatch, "roformer-own-table", i="2")
+    trace = encoder.load(families / "roformer-own-table", device="cpu").trace("w7 w20 w33 w8")
+    sin, cos = trace.encoder.rotary_table.weight.detach().numpy()[: trace.n_tokens].reshape(-1, 2, 4).transpose(1, 0, 2)
+    angle = np.arctan2(sin[2], cos[2]) % (2 * np.pi)
+    assert f"pair 0 has angle **{number(float(angle[0]))}**, pair 3 **{number(float(angle[-1]))}** radians" in shown
+    factors = np.sqrt(sin**2 + cos**2)
+    assert f"by {number(float(factors.min()))} to {number(float(factors.max()))}" in shown
+    assert "every offset" not in shown
+    with pytest.raises(encoder.EncoderError, match="table of its weights"):
+        positions.turned_products(trace, 0, 0, 1, 2, 3)
+    with pytest.raises(encoder.EncoderError, match=r"212 positions.* 211\b"):
+        positions.turns(trace.encoder, 0, 212)
 
 
 def test_layer_and_head_are_offered_where_a_picture_depends_on_them():

@@ -13,11 +13,13 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 import encoder
+from encoder import explain
 from encoder.inputs import example_videos
 from encoder.measure import patches
 from pages.base.access import visitors
 from tests.load import every_family
 from tests.pages.apps import assert_well, sentences, visit, words, written
+from tests.pages.test_model import picture
 from tests.test_components import unpack
 
 #: Pages that show a video, with the values that open its parts.
@@ -86,6 +88,18 @@ def file_of(n_frames: int) -> bytes:
     content = io.BytesIO()
     frames[0].save(content, "GIF", save_all=True, append_images=frames[1:])
     return content.getvalue()
+
+
+def test_the_numbers_of_a_video_are_checked(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    place = {"start": "1", "layer": "1", "head": "2", "i": "3", "j": "5", "step": "scores", "check": "1"}
+    header = picture(opened(folder, "model", **place))
+    model = encoder.load(folder, device="cpu")
+    score = float(model.trace(example_videos.clip("digits")).scores(1, 2)[3, 5])
+    name, shown, *_, agrees, count = header["parts"]["scores"]["checks"][0]
+    assert (name, agrees, count) == ("scores", True, 36)
+    assert shown == pytest.approx(score, abs=1e-4)
+    monkeypatch.setattr(explain, "LONGEST_CHECK", 30)
+    assert "fewer tokens" in picture(opened(folder, "model", **place))["checkSaid"]
 
 
 def test_frames_of_ones_own(folder: Path):

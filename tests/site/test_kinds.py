@@ -45,6 +45,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "distilbert": {"activation": "relu"},
     "nomic": ROTARY | {"activation": "silu", "gated": True, "n_segments": 2} | NO_BIAS,
     "roformer": ROTARY | {"rotary_interleaved": True, "rotary_width": 4},
+    "roformer's table": ROTARY | {"rotary_interleaved": True, "rotary_table": True},
     "yarn": ROTARY | {"rotary_scaling": RotaryScaling("yarn", 4.0, original=32, length=1.1)},
 }
 TOKENIZERS = {
@@ -57,6 +58,7 @@ TOKENIZERS = {
     "modernbert": "bytes",
     "nomic": "wordpiece",
     "roformer": "wordpiece",
+    "roformer's table": "wordpiece",
     "yarn": "precompiled",
 }
 FURTHER = [pytest.param(kind, marks=pytest.mark.slow("further kinds")) for kind in list(KINDS)[4:]]
@@ -75,6 +77,8 @@ def model_of(kind: str) -> TextEncoder:
         for module in (model.encoder, *model.dense):
             for value in module.parameters():
                 value.add_(torch.randn(value.shape, generator=generator) * 0.2)
+        if model.encoder.rotary_table is not None:  # pairs about as long as they were
+            model.encoder.rotary_table.weight.mul_(0.6)
     return model
 
 
@@ -132,6 +136,15 @@ def test_windows_rotation_and_a_missing_norm_are_in_the_picture_and_go_with_the_
         close(browser["query"], trace.layer_qkv(layer)[0][1, 2], 1e-3)
         assert ("norm-attention" in browser["parts"]) == (layer > 0)
         close(browser["output"], model.trace(text, edits=[encoder.edits.DropPositions()]).output, 1e-3)
+
+
+@pytest.mark.parametrize("kind", ["yarn", "roformer's table"])
+def test_without_positions_all_tokens_rotate_as_the_first(kind: str, tmp_path: Path) -> None:
+    model, text = model_of(kind), "the cat river banks"
+    found = in_browser(
+        model, "Array.from((await model.read(given.text, { noPositions: true })).trace.output)", tmp_path, text=text
+    )
+    close(found, model.trace(text, edits=[encoder.edits.DropPositions()]).output, 1e-3)
 
 
 def test_what_the_engine_lacks_is_refused_by_name() -> None:

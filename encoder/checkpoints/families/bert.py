@@ -541,7 +541,7 @@ BIG_BIRD = BERT.but(
 )
 #: Su et al. 2021: neighbouring components rotate together.
 ROFORMER = BERT.but(
-    both("embedding.projection", "embeddings_project"),
+    {**both("embedding.projection", "embeddings_project"), "rotary_table.weight": "encoder.embed_positions.weight"},
     config=BERT_CONFIG.but(
         position="rotary",
         rotary_interleaved=True,
@@ -549,7 +549,6 @@ ROFORMER = BERT.but(
     ).refusing(rotary_value=(False, "choose a model that rotates queries and keys only")),
     prefixes=("roformer.", ""),
     classifiers={"token": TAGGER},
-    rotary_table="encoder.embed_positions.weight",
     dropped=HEADS_DROPPED | {r"encoder\.embed_positions\.weight": "", r"sequence_summary\..*": "a head"},
 )
 

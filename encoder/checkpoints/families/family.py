@@ -133,10 +133,6 @@ class Family:
     #: Makes a table of positions that is not saved, of so many rows and numbers.
     sines: Callable[[int, int], Tensor] | None = None
 
-    # Rotary positions
-    #: A saved table of sines, then cosines, that the encoder computes itself (RoFormer); "" where there is none.
-    rotary_table: str = ""
-
     # config.json
     #: The family with the names that follow from config.json, where not all checkpoints have the same.
     of: Callable[[Fields], Family] | None = None

@@ -252,7 +252,7 @@ class RotaryBase(_OfConfig):
     def candidates(cls, pipeline: Pipeline, clues: Clues) -> Iterable[Self]:
         config = pipeline.front.config
         own = set(_bases(config))
-        if config.position != "rotary":
+        if config.position != "rotary" or config.rotary_table:
             return []
         return unique([one for one in (*own, *USUAL_BASES) if {one} != own], cls)
 

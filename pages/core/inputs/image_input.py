@@ -140,10 +140,7 @@ class ImageInput(FileInput):
 
     def shown(self, model: ImageEncoder, name: str) -> np.ndarray:
         """What the model sees of an image: uint8 [H, W, 3], a large one smaller."""
-        pixels = model.shown(self.find(model, name))
-        if len(pixels) == 1:
-            pixels = pixels.expand(3, -1, -1)
-        found = Image.fromarray((pixels.permute(1, 2, 0).numpy() * 255).round().astype(np.uint8))
+        found = Image.fromarray(model.picture(self.find(model, name)))
         found.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
         return np.array(found)
 

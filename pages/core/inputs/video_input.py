@@ -117,9 +117,7 @@ class VideoInput(FileInput):
 
     def shown(self, model: VideoEncoder, name: str) -> np.ndarray:
         """The first frame of each time step as the model sees it, side by side: uint8 [H, W, 3]."""
-        sheet = model.sheet(self.find(model, name))
-        sheet = sheet.expand(3, -1, -1) if len(sheet) == 1 else sheet
-        found = Image.fromarray((sheet.permute(1, 2, 0).numpy() * 255).round().astype(np.uint8))
+        found = Image.fromarray(model.picture(self.find(model, name)))
         found.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
         return np.array(found)
 

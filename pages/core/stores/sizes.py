@@ -21,7 +21,8 @@ UNKNOWN = 10_000
 def trace_bytes(trace: Trace) -> int:
     """Bytes of a trace: each storage counts once, the model's own storages do not."""
     models = _storages(trace.encoder)
-    storages = {value.untyped_storage().data_ptr(): value.untyped_storage().nbytes() for value in trace.values.values()}
+    kept = [*trace.values.values(), *([] if trace.pixels is None else [trace.pixels])]
+    storages = {value.untyped_storage().data_ptr(): value.untyped_storage().nbytes() for value in kept}
     return sum(n_bytes for storage, n_bytes in storages.items() if storage not in models)
 
 

@@ -5,9 +5,6 @@ from pages.core.view import token_rows
 from pages.core.view.view import View
 from pages.state import Param, flag, state, whole_number
 
-#: The longest text, in tokens, for the check: it recomputes every number of the text.
-LONGEST_CHECK = 1_024
-
 
 @state.register
 class PlaceParams:
@@ -29,5 +26,5 @@ def selected_place(view: View, width: int | None = None) -> Place:
 
 
 def recomputation(view: View) -> Recomputation:
-    """The view's sentence in float64, computed once for all sessions."""
+    """The view's input in float64, computed once for all sessions."""
     return view.derived(("float64",), Recomputation)

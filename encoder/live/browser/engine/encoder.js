@@ -138,26 +138,38 @@ export class Encoder {
     }
   }
 
-  // Queries or keys [T, H x K], each pair of components rotated by its angle times the position.
+  // Queries or keys [T, H x K], each pair of components rotated by its position; without positions all by the first one.
   rotated(layer, x, edits) {
-    if (!this.rotates(edits)) return x;
+    if (this.rotary === null) return x;
     const { d_head: width, n_heads: nHeads, rotary_interleaved: areNeighbours } = this.config;
-    const { angles, length } = this.rotary[layer];
     const out = x.slice();
     const inner = width * nHeads;
     for (let position = 0; position < x.length / inner; position++) {
-      angles.forEach((angle, pair) => {
-        const turn = Math.fround(position * angle); // the same in all heads
-        const [cos, sin] = [Math.cos(turn) * length, Math.sin(turn) * length];
+      const turns = this.turns(layer, edits.noPositions ? 0 : position); // the same in all heads
+      turns.forEach(([cos, sin], pair) => {
         for (let head = 0; head < nHeads; head++) {
           const at = position * inner + head * width + (areNeighbours ? 2 * pair : pair);
-          const other = at + (areNeighbours ? 1 : angles.length);
+          const other = at + (areNeighbours ? 1 : turns.length);
           out[at] = x[at] * cos - x[other] * sin;
           out[other] = x[other] * cos + x[at] * sin;
         }
       });
     }
     return out;
+  }
+
+  // The cosine and the sine of each pair at a position: of its angle times the position, or of a table in the weights.
+  turns(layer, position) {
+    const { rotary_table: isTable, rotary_width: width } = this.config;
+    if (isTable) {
+      const row = this.rows("rotary_table.weight", [position]);
+      return Array.from({ length: width / 2 }, (_, pair) => [row[width / 2 + pair], row[pair]]);
+    }
+    const { angles, length } = this.rotary[layer];
+    return angles.map((angle) => {
+      const turn = Math.fround(position * angle);
+      return [Math.cos(turn) * length, Math.sin(turn) * length];
+    });
   }
 
   rotates(edits) {
