@@ -16,7 +16,7 @@ from pages.core.frame.navigation import ICON, Page, bar, kept_pages, nothing
 from pages.core.server import first_paint
 from pages.state import links
 from pages.state.former import FORMER, current, is_former
-from pages.state.url_state import HOME
+from pages.state.url_state import HOME, answer_move
 
 # Before torch is imported; pages/core/server/app_server.py says why.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -98,6 +98,7 @@ def pages() -> dict[str, list[StreamlitPage]]:
 
 def main() -> None:
     """Draw the frame, then run the page that the address names."""
+    answer_move()
     st.set_page_config(
         page_title="Encoderscope",
         page_icon=ICON,  # before the navigation: otherwise the browser asks another server for the page's icon

@@ -125,6 +125,8 @@ interface Window {
   __encoderscopeFrame?: boolean;
   /** When the browser asked for a run that has no answer yet. */
   __encoderscopeAsked?(): number;
+  /** The address that a request says after Back or Forward, until a run has answered; 0 otherwise. */
+  __encoderscopeMove?(): string | 0;
 }
 
 declare var Plotly: any;

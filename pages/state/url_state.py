@@ -24,10 +24,10 @@ P, T = TypeVar("P"), TypeVar("T")
 
 #: In the address, next to a view at "/": the home page's own. Older links have a view of Heads there.
 HOME = "start"
-#: In the address while a run takes: Back or Forward led to an address without values, and frame.js added this with
-#: the time. Without it such an address comes with a change of pages, and then means nothing. With a new one the
-#: address decides, since what the browser sends of its widgets may be older.
-BARE = "bare"
+#: In the address of a request after Back or Forward: the number of the move, a time (pages/core/frame/moves.js). With a
+#: new one the address decides, since what the browser sends of its widgets may be older. An address without values then
+#: means the usual ones; without this mark it comes with a change of pages, and means nothing.
+MOVE = "move"
 #: In the address: its format, left out for 1. Names in an address keep their meaning, so 1 has not had to change.
 FORMAT, VERSION = "v", "1"
 
@@ -42,8 +42,8 @@ _VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
 _RUNNING, _TOUCHED = "_view_running", "_view_touched"
 #: Values set from code that the browser has not confirmed yet.
 _UNCONFIRMED = "_view_unconfirmed"
-#: The last BARE that a run has read: a click may follow before the browser's address is without it.
-_LAST_BARE = "_view_last_bare"
+#: The newest MOVE that a run has read: a click may follow before the browser knows.
+_LAST_MOVE = "_view_last_move"
 #: Name of a value -> the page whose widget drew it last.
 _DRAWN_ON = "_view_drawn_on"
 _TEXTS = "_view_kept_texts"
@@ -61,6 +61,12 @@ class _Run(threading.local):
     contents: dict[str, Any] | None = None
     drawn: frozenset[str] | set[str] = frozenset()
     sent: set[str] | None = None
+
+
+def answer_move() -> None:
+    """Repeat the number of a move to the browser, which writes no address before. The first line of a run."""
+    if MOVE in st.query_params:
+        st.query_params[MOVE] = st.query_params[MOVE]
 
 
 def touch() -> None:
@@ -155,9 +161,9 @@ class UrlState:
         except KeyError:  # the request's controls have names that Streamlit does not give: no browser sends them
             st.error("This request names controls that no page has. Reload the page.")
             st.stop()
-        token, bare = query.pop(kept.TOKEN, ""), query.pop(BARE, "")
-        moved = bare != "" and bare != st.session_state.get(_LAST_BARE)
-        st.session_state[_LAST_BARE] = bare
+        token, move = query.pop(kept.TOKEN, ""), query.pop(MOVE, "")
+        last = st.session_state.get(_LAST_MOVE, "")
+        moved, st.session_state[_LAST_MOVE] = move > last, max(move, last)
         if query.pop(FORMAT, VERSION) != VERSION and first_run:
             self.note("A newer version of Encoderscope made this link. Update this one to see all that the link holds.")
         if first_run:
@@ -171,7 +177,7 @@ class UrlState:
         # After a click or a keystroke the browser may still show the address before the last change.
         interacted = self._interacted(values, contents)
         read_url = first_run or moved or not interacted
-        names_all = bool(query) or bare != ""
+        names_all = bool(query) or move != ""
         if first_run or (read_url and names_all):
             not_chosen.remember_asked(query)
         st.session_state[_RUNNING] = True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, dataclass
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -223,34 +222,29 @@ def test_back_to_an_address_without_values_brings_all_defaults_and_a_change_of_p
     assert app.query_params["view"] == "lines"
     for name in list(app.query_params):
         del app.query_params[name]
-    app.query_params[url_state.BARE] = "1"  # as after Back
+    app.query_params[url_state.MOVE] = "1"  # as after Back
     app.run()
     assert not app.query_params
     default = registered()["text"].default
     assert app.text_area(key="view:text").value == default
 
 
-def test_the_mark_of_a_bare_address_is_the_one_that_the_browser_adds() -> None:
-    script = (Path(input_row.__file__).parent / "frame.js").read_text(encoding="utf-8")
-    assert f"?{url_state.BARE}=$" in script
-    assert url_state.BARE not in registered()
-
-
 @pytest.mark.parametrize("sends", list(itertools.product((0, 4), repeat=3)), ids=str)
 @pytest.mark.parametrize("stopped", [(), (1,), (0, 1)], ids=["no run stopped", "the second run", "both runs"])
-def test_a_move_to_a_bare_address_decides_over_what_the_browser_still_shows(
+def test_a_move_decides_over_what_the_browser_still_shows(
     sends: tuple[int, ...], stopped: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Back, Forward and Back in less time than the browser takes to draw the answers."""
     browser = Browser(monkeypatch)
     browser.run(sends=0, by=lambda: browser.state.put(browser.layer, 4))
     browser.run(sends=4)
-    for move, address in enumerate(({url_state.BARE: "1"}, {"layer": "4"}, {url_state.BARE: "2"})):
+    for move, address in enumerate(({}, {"layer": "4"}, {})):
         browser.address.clear()
-        browser.address.update(address)
+        browser.address.update(address | {url_state.MOVE: str(move)})
         shown = browser.run(sends[move], whole=move not in stopped)
-    assert shown == 0
-    browser.address[url_state.BARE] = "2"  # a click, sent before the browser had the answer
+        assert shown == int(address.get("layer", 0))
+        assert browser.address == address
+    browser.address[url_state.MOVE] = "2"  # a click, sent before the browser had the answer
     assert browser.run(sends=3) == 3
 
 

@@ -1,21 +1,13 @@
-// Streamlit's text area runs on Ctrl+Enter; people press Enter. When a visitor opens a page, Streamlit pushes the
-// address without the view, which is added a moment later: Back would lead from one to the other.
+// Streamlit's text area runs on Ctrl+Enter; people press Enter.
 import { PRINTING } from "../../../encoder/drawing/printing.js";
+import { listenToMoves } from "./moves.js";
 import { elementOf, listenToBar, listenToPresenter } from "./page_keys.js";
-
-// An address without values means that each value is the usual one, after Back and Forward. After a click on another
-// page it means nothing yet: the values are kept. The server sees no difference, so Back says it, and when (url_state.py,
-// BARE); the answer to it has the address without the mark. Runs before Streamlit reads the address.
-function markBare() {
-  if (location.search || location.hash) return;
-  const time = Math.round(performance.timeOrigin + performance.now());
-  history.replaceState(history.state, "", `${location.pathname}?bare=${time}`);
-}
 
 if (!window.__encoderscopeFrame) {
   window.__encoderscopeFrame = true;
   listenToBar();
   listenToPresenter();
+  listenToMoves();
   document.addEventListener("keydown", (event) => {
     const field = event.target;
     if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.metaKey || event.isComposing) return;
@@ -56,18 +48,4 @@ if (!window.__encoderscopeFrame) {
     window.dispatchEvent(new Event(PRINTING));
   });
   window.addEventListener("afterprint", () => document.documentElement.classList.remove(PRINTING));
-  // What a person does is one step of the history, however often the address changes because of it.
-  let acted = false;
-  const push = history.pushState.bind(history);
-  history.pushState = (state, unused, url) => {
-    if (acted) push(state, unused, url);
-    else history.replaceState(state, unused, url);
-    acted = false;
-  };
-  for (const act of ["pointerdown", "keydown", "click", "popstate"]) {
-    window.addEventListener(act, () => {
-      acted = act !== "popstate";
-      if (act === "popstate") markBare();
-    }, true);
-  }
 }

@@ -145,8 +145,10 @@ window.WebSocket = class extends WebSocket {
     if (this.isStream && data[0] === RERUN) {
       if (!waiting.length) address = here();
       waiting.push({ data, sent: Date.now() });
+      const move = window.__encoderscopeMove?.();
       if (returning && !joins()) return;
       hasStarted = false;
+      if (move) this.say(new TextEncoder().encode(`moved ${move}`));
     }
     super.send(data);
   }
