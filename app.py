@@ -13,7 +13,6 @@ from streamlit.navigation.page import StreamlitPage
 
 from pages.core.frame.companions import Visits, companions
 from pages.core.frame.navigation import ICON, Page, bar, kept_pages, nothing
-from pages.core.server import first_paint
 from pages.state import links
 from pages.state.former import FORMER, current, is_former
 from pages.state.url_state import HOME, answer_move
@@ -120,7 +119,6 @@ def main() -> None:
     if (later := links.opened_later()) is not None:
         st.switch_page(f"pages/{later}/page.py")
     st.set_page_config(page_title=f"{entry.name} · Encoderscope")
-    first_paint.draw()
     links.TITLES.update({entry.folder: entry.name for entry in ENTRIES})
     bar(SECTIONS, entry.folder, ENTRIES[0].folder)
     main_area, visits = st.container(), None
@@ -165,4 +163,9 @@ def _say(error: Exception, page: str) -> None:
     st.error(sentence, icon=":material/error:")
 
 
-main()
+if __name__ == "__main__":  # Streamlit runs this file for a visitor
+    main()
+else:  # `streamlit run app.py` imports it once, to serve it
+    from pages.core.server.app_server import AROUND
+
+    app = st.App(__file__, **AROUND)
