@@ -44,6 +44,8 @@ _RUNNING, _TOUCHED = "_view_running", "_view_touched"
 _UNCONFIRMED = "_view_unconfirmed"
 #: The newest MOVE that a run has read: a click may follow before the browser knows.
 _LAST_MOVE = "_view_last_move"
+#: The page of the last run.
+_LAST_PAGE = "_view_last_page"
 #: Name of a value -> the page whose widget drew it last.
 _DRAWN_ON = "_view_drawn_on"
 _TEXTS = "_view_kept_texts"
@@ -151,7 +153,7 @@ class UrlState:
         return owner(**{name: self.newest(param) for name, param in declared(owner).items()})
 
     def begin(self) -> None:
-        """Read the URL, before any widget is drawn: on the first run, and after Back or Forward."""
+        """Read the URL, before any widget is drawn: on the first run, after a link to a page, and after Back or Forward."""
         values = st.session_state.setdefault(_VALUES, {})
         written = st.session_state.setdefault(_WRITTEN, {})
         st.session_state[_NOTES] = []
@@ -170,13 +172,15 @@ class UrlState:
             texts = kept.take(token)
             st.session_state[_TEXTS] = {digest: text for digest, text in texts.items() if digest == _digest(text)}
         self._run.values, self._run.contents, self._run.drawn, self._run.sent = values, contents, set(), _sent()
-        touched = st.session_state.get(_TOUCHED, False)
+        touched = st.session_state.pop(_TOUCHED, False)
         stale = self._unconfirmed().stale(contents, values, touched=touched)
         for name in values.keys() & contents.keys() if moved else stale:
             st.session_state[_key(name)] = contents[name] = values[name]
-        # After a click or a keystroke the browser may still show the address before the last change.
-        interacted = self._interacted(values, contents)
-        read_url = first_run or moved or not interacted
+        # The address decides where a person chose it: by a link, by Back or Forward. That of any other request may be
+        # older than what this session has shown since: of a click before the browser had the last answer, or of one
+        # that it repeats after a reconnect.
+        is_linked = _opens_another_page() and not touched and not _is_changed(values, contents)
+        read_url = first_run or moved or is_linked
         names_all = bool(query) or move != ""
         if first_run or (read_url and names_all):
             not_chosen.remember_asked(query)
@@ -198,11 +202,6 @@ class UrlState:
         known = {*self.params, *texts, *DROPPED, *renamed, "embed", "embed_options", HOME}
         for name in sorted(set(query) - known) if first_run else ():
             self.note(f"Unknown value in the link: {name!r}. It is ignored.")
-
-    def _interacted(self, values: dict[str, Any], contents: dict[str, Any]) -> bool:
-        """Whether a widget or a callback caused this run, not the address."""
-        by_callback = st.session_state.pop(_TOUCHED, False)
-        return by_callback or any(contents.get(name, value) != value for name, value in values.items())
 
     def _adopt(self, param: Param, raw: str) -> None:
         try:
@@ -401,6 +400,18 @@ def _keep(text: str) -> str:
 
 def _key(name: str) -> str:
     return _PREFIX + name
+
+
+def _is_changed(values: Mapping[str, Any], contents: Mapping[str, Any]) -> bool:
+    """Whether a person changed a widget. Both by name."""
+    return any(contents.get(name, value) != value for name, value in values.items())
+
+
+def _opens_another_page() -> bool:
+    """Whether this run shows another page than the last one of this session."""
+    page, last = getattr(get_script_run_ctx(), "page_script_hash", None), st.session_state.get(_LAST_PAGE)
+    st.session_state[_LAST_PAGE] = page
+    return page != last
 
 
 def _contents() -> dict[str, Any]:

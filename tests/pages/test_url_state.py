@@ -213,6 +213,17 @@ def test_a_person_may_set_a_value_back_at_once(monkeypatch: pytest.MonkeyPatch) 
     assert browser.run(sends=0) == 0
 
 
+def test_an_old_address_undoes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of a request that the browser sent before it had the answer, or repeats: as with an answer in a class."""
+    browser = Browser(monkeypatch)
+    browser.run(sends=None, by=lambda: browser.state.put(browser.layer, 4))
+    browser.run(sends=4, by=lambda: browser.state.put(browser.layer, 5))
+    browser.address["layer"] = "4"
+    assert browser.run(sends=5) == 5
+    browser.address |= {"layer": "4", url_state.MOVE: "1"}
+    assert browser.run(sends=5) == 4, "Back"
+
+
 def test_back_to_an_address_without_values_brings_all_defaults_and_a_change_of_pages_keeps_them() -> None:
     app = visit("heads", text="typed words", view="lines", layer="2")
     for name in list(app.query_params):
@@ -257,7 +268,8 @@ def test_a_text_too_long_for_the_address_comes_back() -> None:
     app.text_area(key="view:text").set_value("short").run()
     assert "kept_text" not in app.query_params
     del app.query_params["text"]
-    app.query_params["kept_text"] = digest  # Back
+    app.query_params["kept_text"] = digest
+    app.query_params[url_state.MOVE] = "1"  # Back
     app.run()
     assert app.text_area(key="view:text").value == long
     assert app.query_params["kept_text"] == digest
