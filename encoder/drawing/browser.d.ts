@@ -123,8 +123,8 @@ interface Window {
   __encoderscopePlotly?: Promise<any>;
   /** When the browser asked for a run that has no answer yet. */
   __encoderscopeAsked?(): number;
-  /** The address that a request says after Back or Forward, until a run has answered; 0 otherwise. */
-  __encoderscopeMove?(): string | 0;
+  /** The address that a request says after Back or Forward, until a run has answered; "" otherwise. */
+  __encoderscopeMove?(): string;
 }
 
 declare var Plotly: any;

@@ -351,7 +351,7 @@ MOVED = """
 const first = connect();
 window.__encoderscopeMove = () => "layer=4&move=17";
 asks(first, 1);
-window.__encoderscopeMove = () => 0;
+window.__encoderscopeMove = () => "";
 asks(first, 2);
 console.log(JSON.stringify(wire.slice(1)));
 """
