@@ -14,8 +14,8 @@ from .store import store
 
 _render = assets.component("head_grid")
 
-#: Pixels above the maps, and of the maps' usual width: the room that the grid gets before it is drawn.
-BARS, USUAL_WIDTH = 46, 336
+#: Pixels of the grid's width in a usual window, above the maps, next to them, and of a bar under a map.
+USUAL_WIDTH, ABOVE, BESIDE, BAR = 365, 46, 29, 6
 
 Head = tuple[int, int]  # (layer, head), counted from 0
 
@@ -40,6 +40,7 @@ def head_grid(
     pinned: Sequence[Head] = (),
     divide: float | None = None,
     sharing: int = 0,
+    width: int = USUAL_WIDTH,
     on_event: Callable[[GridEvent], None] | None = None,
 ) -> None:
     """Draws L x H small maps.
@@ -62,6 +63,7 @@ def head_grid(
         pinned: heads with a numbered pin.
         divide: the share of a map's side at which the second sentence of a pair begins; None: no line.
         sharing: the number of consecutive heads that share keys and values; 0: each has its own.
+        width: pixels of the grid's width in a usual window, for the room that it gets before it is drawn.
         on_event: called with the event before the page runs, so it may change other widgets' state.
 
     Raises ValueError for an array whose shape or dtype does not fit.
@@ -93,9 +95,19 @@ def head_grid(
     _render(
         key=key,
         data=wire.pack(header, arrays),
-        height=BARS + round(len(rows) * USUAL_WIDTH / len(columns)),
+        height=_room(maps["thumbnails"], width, 0 if measure is None else BAR),
         on_grid_change=lambda: events.tell(key, "grid", events.grid_event, on_event),
     )
+
+
+def _room(thumbnails: np.ndarray, width: int, bar: int) -> int:
+    """Pixels of the grid's height at a width, as `gridLayout` in encoder/drawing/grid_picture.js has them."""
+    layers, heads, side, _ = thumbnails.shape
+    pitch = (width - BESIDE) / heads
+    gap = 2 if pitch < 30 else 4 if pitch < 56 else 6
+    size = max(14, min(88, int(pitch) - gap))
+    crisp = size // side * side
+    return ABOVE + layers * ((crisp if crisp >= 0.8 * size else size) + bar + gap)
 
 
 def _maps(thumbnails: np.ndarray, colorscale: Any, shape: tuple[int, int]) -> dict[str, np.ndarray]:
