@@ -36,10 +36,9 @@ def thumbnails(view: View, options: Options) -> np.ndarray:
     return maps.by_layer(view.trace, lambda layer: maps.of_layer(view, layer, options), "Drawing the small maps")
 
 
-def draw_grid(view: View, options: Options) -> None:
-    """The grid with its controls. Heads that a filter leaves out are faded or, in a sorted grid, hidden."""
+def draw(view: View, options: Options, head_type: str) -> None:
+    """The grid. Heads that a filter leaves out are faded or, in a sorted grid, hidden. head_type: "" for any."""
     config = view.loaded.config
-    head_type = _controls(view)
     kept, order, look = _of_type(view, head_type), None, {}
     if (colouring := colourings.chosen(view)) is not None:
         look = {"measure": colouring.values, "measure_label": colouring.title, "measure_range": colouring.limits}
@@ -69,7 +68,11 @@ def draw_grid(view: View, options: Options) -> None:
     )
     said = ["" if colouring is None else colouring.caption, *_caption(view, options, kept, order)]
     gestures.caption(" ".join(filter(None, said)))
-    if badges:
+
+
+def legend(view: View, head_type: str) -> None:
+    """What the marks of the grid say."""
+    if badges := _badges(view, measured=bool(state.get(Params.measure) or head_type)):
         st.caption(head_measures.badge_legend(view.trace, badges.values(), marks=True))
         button("All heads by type", "category", "by-type", partial(state.put, AllHeads.part, "roles"), type="tertiary")
 
@@ -131,7 +134,7 @@ def _second_sentence(view: View, options: Options) -> float | None:
     return of.index(1) / len(of) if 1 in of else None
 
 
-def _controls(view: View) -> str:
+def controls(view: View) -> str:
     """What the grid shows, and in a drawer the measure that colours the heads and the type that they must have.
 
     Returns this type, "" for any.

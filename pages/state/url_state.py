@@ -7,7 +7,7 @@ written after the last. An invalid value gets a note and its default, and a page
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, is_dataclass
 from typing import Any, TypeVar, dataclass_transform
 from urllib.parse import quote
@@ -46,6 +46,8 @@ _UNCONFIRMED = "_view_unconfirmed"
 _LAST_BARE = "_view_last_bare"
 #: Name of a value -> the page whose widget drew it last.
 _DRAWN_ON = "_view_drawn_on"
+#: What the last whole run drew: the names of the values with a widget, and all values.
+_DRAWN, _SHOWN = "_view_drawn", "_view_shown"
 _TEXTS = "_view_kept_texts"
 _PREFIX = "view:"  # of a widget's key; then comes the name
 
@@ -144,8 +146,11 @@ class UrlState:
         """The newest values of this session as an object of a registered dataclass."""
         return owner(**{name: self.newest(param) for name, param in declared(owner).items()})
 
-    def begin(self) -> None:
-        """Read the URL, before any widget is drawn: on the first run, and after Back or Forward."""
+    def begin(self, *, part: bool = False) -> None:
+        """Read the URL, before any widget is drawn: on the first run, and after Back or Forward.
+
+        part: whether this run draws a part of the page, whose other widgets stay as the last whole run drew them.
+        """
         values = st.session_state.setdefault(_VALUES, {})
         written = st.session_state.setdefault(_WRITTEN, {})
         st.session_state[_NOTES] = []
@@ -163,7 +168,8 @@ class UrlState:
         if first_run:
             texts = kept.take(token)
             st.session_state[_TEXTS] = {digest: text for digest, text in texts.items() if digest == _digest(text)}
-        self._run.values, self._run.contents, self._run.drawn, self._run.sent = values, contents, set(), _sent()
+        drawn = set(st.session_state.get(_DRAWN, ())) if part else set()
+        self._run.values, self._run.contents, self._run.drawn, self._run.sent = values, contents, drawn, _sent()
         touched = st.session_state.get(_TOUCHED, False)
         stale = self._unconfirmed().stale(contents, values, touched=touched)
         for name in values.keys() & contents.keys() if moved else stale:
@@ -232,8 +238,18 @@ class UrlState:
         """Whether this session has read an address already."""
         return bool(st.session_state.get(_VALUES))
 
+    def is_running(self) -> bool:
+        """Whether this is between `begin` and `end`."""
+        return bool(st.session_state.get(_RUNNING))
+
+    def has_changed(self, *, besides: Collection[Param[Any]]) -> bool:
+        """Whether a value is another one than the last whole run showed. besides: values that may be."""
+        names, newest = {param.name for param in besides}, self.newest_of_all()
+        shown = st.session_state.get(_SHOWN, {})
+        return any(newest[name] != shown.get(name, param.default) for name, param in self.params.items() if name not in names)
+
     def end(self, *, home: bool = False, is_whole: bool = True) -> None:
-        """Write the values that differ from their defaults into the URL, after the page has run.
+        """Write the values that differ from their defaults into the URL, after the page or its part has run.
 
         home: whether the page opens at "/"; a view in its address gets HOME next to it. is_whole: False for a run that
         ended early, as for a newer message: the browser may not have what it did not draw.
@@ -255,9 +271,10 @@ class UrlState:
         # when the page is visited for the second time.
         for name in (self._run.contents or {}).keys() - self._run.drawn if is_whole else ():
             st.session_state.pop(_key(name), None)
-        self._run.values = self._run.contents = None
         if is_whole:
+            st.session_state[_DRAWN], st.session_state[_SHOWN] = self._run.drawn, dict(self.newest_of_all())
             self._unconfirmed().drawn()
+        self._run.values = self._run.contents = None
         if wanted != st.query_params.to_dict():
             st.query_params.from_dict(wanted)  # the last line: Streamlit may stop a run wherever it sends something
 
