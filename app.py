@@ -33,7 +33,7 @@ SECTIONS = {
     ],
     "Attention": [
         Page("heads", "Heads", "grid_view", "Which tokens does each head attend to?", pads=True, maps=True,
-             edits=True, takes=(*WITH_MAPS, "cross"), measured="attention", own_place=True),
+             edits=True, takes=(*WITH_MAPS, "cross"), measured="attention"),
         Page("contribution", "Contribution", "balance", "What makes a token's vector what it is?", uses=NO_HEAD,
              measured="attention"),
     ],

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, ClassVar, cast
 
 from encoder.checkpoints import load
@@ -198,7 +198,7 @@ class Run:
     edits: tuple[Edit, ...] = ()
     place: Place = Place()
 
-    @cached_property  # asked for with every number of the pass
+    @property
     def of_pass(self) -> Run:
         """The same forward pass, of which no part is chosen: the key of its numbers."""
         return self if self.place == Place() else dataclasses.replace(self, place=Place())

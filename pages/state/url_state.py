@@ -240,13 +240,13 @@ class UrlState:
 
     def is_running(self) -> bool:
         """Whether this is between `begin` and `end`."""
-        return bool(st.session_state.get(_RUNNING))
+        return self._run.values is not None
 
     def has_changed(self, *, besides: Collection[Param[Any]]) -> bool:
         """Whether a value is another one than the last whole run showed. besides: values that may be."""
-        names, newest = {param.name for param in besides}, self.newest_of_all()
-        shown = st.session_state.get(_SHOWN, {})
-        return any(newest[name] != shown.get(name, param.default) for name, param in self.params.items() if name not in names)
+        shown, newest = st.session_state.get(_SHOWN, {}), self.newest_of_all()
+        others = self.params.keys() - {param.name for param in besides}
+        return any(newest[name] != shown.get(name, self.params[name].default) for name in others)
 
     def end(self, *, home: bool = False, is_whole: bool = True) -> None:
         """Write the values that differ from their defaults into the URL, after the page or its part has run.

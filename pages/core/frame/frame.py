@@ -163,7 +163,7 @@ def _draw_again(draw: Callable[[View], None], view: View, changes: Collection[Pa
 
 
 def place_controls() -> None:
-    """Draw the controls of layer and head above the page, of a page with `own_place`. A bare page has none."""
+    """Draw the controls of layer and head above the page that calls it, in its part if it has one; none if it is bare."""
     entry: Page = st.session_state[_OPEN]
     if _PLACE in st.session_state:
         slot, config = st.session_state[_PLACE]
@@ -240,6 +240,7 @@ def _draw(draw: Callable[[], None], view: View, area: DeltaGenerator, entry: Pag
         with area:
             edited.mark(view)
     if not view.trace.finite:
+        place_controls()
         _not_finite(area, view)
         return
     moved = bool(entry.measured) and norm_change.before(view) is not None
@@ -322,6 +323,7 @@ def _view(area: DeltaGenerator, entry: Page, slots: Slots | None) -> View | None
                 input_row.norm_controls(None)
             with slots.head:
                 input_row.head_controls(None, entry.uses)
+        place_controls()
         with area:
             if slots is not None:
                 heading()
@@ -354,8 +356,7 @@ def _controls_of_model(slots: Slots, entry: Page, spec: ModelSpec, model: NamedE
         input_row.norm_controls(spec)
     of_decoder = entry.maps and state.newest(output.Output.stack) != "encoder"
     config = output.config_shown(model, of_decoder)
-    with slots.head:
-        input_row.head_controls(config, () if entry.own_place else entry.uses)
+    input_row.head_controls(config, ())  # their limits
     st.session_state[_PLACE] = slots.head, config
     if model.takes != "text":
         return None

@@ -28,8 +28,7 @@ class Page:
     help: the question that its picture answers, in the bar and below its title; short: its name in the bar, if it
     differs from the title; uses: the controls that it needs, of "text", "model", "layer" and "head" (none: it has no
     controls, and its `main` gets no view); layers: whether it shows layers, which a static table of tokens does not
-    have; own_controls: whether its script draws them itself, inside its picture, and the frame none above it; own_place:
-    whether its script has those of layer and head drawn (`frame.place_controls`), in a part that runs alone; takes,
+    have; own_controls: whether its script draws them itself, inside its picture, and the frame none above it; takes,
     why: the kinds of input that it can show, of "text", "image", "video", "sound", "maps" (of a file) and "pair"
     (an image and texts), and a sentence with the reason where others are left out; pads: whether it shows a
     text padded as in a batch; maps: whether it shows small maps of all heads; edits: whether it shows the edited run,
@@ -49,7 +48,6 @@ class Page:
     uses: tuple[str, ...] = ("text", "model", "layer", "head")
     layers: bool = True
     own_controls: bool = False
-    own_place: bool = False
     takes: tuple[str, ...] = ("text", "image", "video", "sound")
     why: str = ""
     pads: bool = False
