@@ -163,7 +163,7 @@ def _draw_again(draw: Callable[[View], None], view: View, changes: Collection[Pa
 
 
 def place_controls() -> None:
-    """Draw the controls of layer and head above the page that calls it, in its part if it has one; none if it is bare."""
+    """Draw the controls of layer and head above the page, called by a page that uses them; a bare page has none."""
     entry: Page = st.session_state[_OPEN]
     if _PLACE in st.session_state:
         slot, config = st.session_state[_PLACE]
