@@ -94,13 +94,16 @@ def one_stack(view: View) -> None:
         grid_side = st.container(key="heads-grid")
         head_side = st.container(key=options.HEAD)
         words_side = st.container(key="heads-words")
-    places = Places(grid_side, head_side, words_side, st.container(key="heads-below"))
-    with places.grid:
+    below = st.container(key="heads-below")
+    with grid_side:
         frame.heading()
         opening(
             f"Which {words_of(view.trace).tokens} does each head attend to? **L{view.layer} H{view.head}** means layer "
             f"{view.layer}, head {view.head}; both count from 0."
         )
+        grid_itself = st.container(gap="small")
+    places = Places(grid_itself, head_side, words_side, below)
+    with places.grid:
         head_type = grid.controls(view)
     with places.words:
         if kind == "text":
@@ -179,7 +182,7 @@ def as_computed(view: View) -> bool:
 def head_row(view: View, head: Map) -> None:
     """The name of the open head, its views, and the button that pins it."""
     with st.container(key="heads-row", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        with answer.words_of_picture(options.HEAD), st.container(horizontal=True, vertical_alignment="center"):
+        with answer.words_of_picture(options.HEAD):
             st.header(head.name, anchor=False, width="content")
             if single(head) is not None and (named := grid.types_of_head(view)):
                 with st.container(key="heads-type", width="content"):
