@@ -17,7 +17,7 @@ from encoder import EncoderError, OutOfMemory, own
 from encoder.encoders.named import NamedEncoder
 from encoder.run import ModelSpec, Run, Text
 from pages.base.work import page_slots
-from pages.components import fade
+from pages.components import fade, toast
 from pages.components.store import kept_text
 from pages.core.frame import failures, input_row, presentation, settings, stand_in
 from pages.core.frame.companions import Visit
@@ -92,6 +92,7 @@ def run(
             visit.first_view()
         stand_in.before_controls(entry.folder)
         with area:
+            toast.draw()
             presentation.draw()
             if texts := state.kept():
                 kept_text(texts, key="kept-text")
@@ -156,6 +157,7 @@ def _draw_again(draw: Callable[[View], None], view: View, changes: Collection[Pa
         if state.has_changed(besides=changes):
             touch()
             st.rerun()
+        toast.draw()
         if view.loaded.takes == "text" and state.newest(ViewParams.long) == "cut":
             first_view.choose(st.session_state[_VIEW].model)
         input_row.head_controls(st.session_state[_PLACE][1], ())  # their limits
