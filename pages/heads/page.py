@@ -78,9 +78,12 @@ def main(view: View) -> None:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the parts of the page are drawn."""
+    """Where the parts of the page are drawn. They are made with the page: a part cannot move them."""
 
     grid: DeltaGenerator
+    #: Of the open head: its name, its pin, what it shows.
+    name: DeltaGenerator
+    pin: DeltaGenerator
     head: DeltaGenerator
     words: DeltaGenerator
     below: DeltaGenerator
@@ -102,56 +105,70 @@ def one_stack(view: View) -> None:
             f"{view.layer}, head {view.head}; both count from 0."
         )
         grid_itself = st.container(gap="small")
-    places = Places(grid_itself, head_side, words_side, below)
-    with places.grid:
+    with head_side:
+        row = st.container(
+            key="heads-row", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        )
+        head_itself = head_side if as_computed(view) else answer.area()
+    with row:
+        name = st.container(width="content")
+        right = st.container(horizontal=True, width="content", gap="small", vertical_alignment="center")
+    with right:
+        options.choose_view(view)
+    with grid_itself:
         head_type = grid.controls(view)
-    with places.words:
+    with words_side:
         if kind == "text":
             ask.strip(view)
         drawer = expander("Options", "options", icon=":material/tune:")
     if drawer is not None:
         with drawer:
             options.controls(view)
-    shows = *first_view.HEAD, *first_view.TOKENS, Params.pins, MapParams.zoom
-    frame.part(partial(of_head, places, head_type), view, shows)
-    with places.head:
+    places = Places(grid_itself, name, right, head_itself, words_side, below)
+    shows = *first_view.HEAD, *first_view.TOKENS, MapParams.zoom
+    exported = frame.part(partial(of_head, places, head_type), view, shows)
+    with head_side:
         if not as_computed(view):
             options.hide_special(view)
-    with places.grid:
-        grid.legend(view, head_type)
-    with places.below:
+    with grid_itself:
+        grid.rest(view, shown_head(view).options, head_type)
+    with below:
+        if exported is not None:
+            exported.draw()
         next_page("contribution", "Does a token with a large weight also add much?")
         if options.shown_view(view) == "map":
             next_head.send(view, options.open_head(view))
 
 
-def of_head(places: Places, head_type: str, view: View) -> None:
+def of_head(places: Places, head_type: str, view: View) -> Export | None:
     """All that shows which head is open. head_type: that the heads of the grid must have."""
     frame.place_controls()
     head = shown_head(view)
-    with places.head:
-        head_row(view, head)
+    name_of_head(places, view, head)
 
-    def draw(now: View) -> None:
-        of_tokens(places, now, head if now is view else shown_head(now))
+    def draw(now: View) -> Export | None:
+        return of_tokens(places, now, head if now is view else shown_head(now))
 
     # The large map comes first: in a long text, the small maps take longer.
     if colourings.over_image(view):  # the small maps show the selected token, too
-        draw(view)
+        exported = draw(view)
     else:
-        frame.part(draw, view, (*first_view.TOKENS, MapParams.zoom))
+        exported = frame.part(draw, view, (*first_view.TOKENS, MapParams.zoom))
     with places.words:
+        st.empty()  # a part draws only where it has drawn with the page
         padding.note(view)
         if single(head) is not None:
             corpus_line.draw(view)
         summary.sink_note(view, head)
     with places.grid:
         grid.draw(view, head.options, head_type)
+    return exported
 
 
-def of_tokens(places: Places, view: View, head: Map) -> None:
-    """All that shows which tokens are selected: the open head, pinned ones, and the export."""
+def of_tokens(places: Places, view: View, head: Map) -> Export | None:
+    """All that shows which tokens are selected: the open head, and pinned ones."""
     shown, given = options.shown_view(view), options.input_of(view)
+    exported: Export | None
     with places.head:
         if shown in TRAINED:
             trained = options.as_trained(view)
@@ -164,8 +181,7 @@ def of_tokens(places: Places, view: View, head: Map) -> None:
             exported = one_head(view, head, shown)
     with places.below:
         map.draw_pins(view, head.options)
-        if exported is not None:
-            exported.draw()
+    return exported
 
 
 def shown_head(view: View) -> Map:
@@ -179,32 +195,29 @@ def as_computed(view: View) -> bool:
     return shown in TRAINED or (shown == "text" and options.input_of(view) in OF_INPUT)
 
 
-def head_row(view: View, head: Map) -> None:
-    """The name of the open head, its views, and the button that pins it."""
-    with st.container(key="heads-row", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        with answer.words_of_picture(options.HEAD):
-            st.header(head.name, anchor=False, width="content")
-            if single(head) is not None and (named := grid.types_of_head(view)):
-                with st.container(key="heads-type", width="content"):
-                    st.caption(named)
-        with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):
-            options.choose_view(view)
-            pinned = (view.layer, view.head) in state.get(Params.pins)
-            button(
-                f"{'Unpin' if pinned else 'Pin'} L{view.layer} H{view.head}",
-                "keep_off" if pinned else "keep",
-                "pin",
-                partial(options.toggle_pin, view.layer, view.head),
-                help="Unpin this head" if pinned else "Pin this head: compare it with others below",
-                disabled=single(head) is None,
-            )
+def name_of_head(places: Places, view: View, head: Map) -> None:
+    """The name of the open head, and the button that pins it."""
+    with places.name, answer.words_of_picture(options.HEAD):
+        st.header(head.name, anchor=False, width="content")
+        if single(head) is not None and (named := grid.types_of_head(view)):
+            with st.container(key="heads-type", width="content"):
+                st.caption(named)
+    pinned = (view.layer, view.head) in state.get(Params.pins)
+    with places.pin:
+        button(
+            f"{'Unpin' if pinned else 'Pin'} L{view.layer} H{view.head}",
+            "keep_off" if pinned else "keep",
+            "pin",
+            partial(options.toggle_pin, view.layer, view.head),
+            help="Unpin this head" if pinned else "Pin this head: compare it with others below",
+            disabled=single(head) is None,
+        )
 
 
 def one_head(view: View, head: Map, shown: str) -> Export:
     """The answer and the picture of the open head. shown: one of OF_HEAD."""
-    with answer.area():
-        summary.draw_answer(view, head)
-        drawn = OF_HEAD[shown](view, head)
+    summary.draw_answer(view, head)
+    drawn = OF_HEAD[shown](view, head)
     return Export(
         view,
         title(view, drawn.name),

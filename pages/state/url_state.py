@@ -106,6 +106,10 @@ class Unconfirmed:
                 del self._of[name]
         return found
 
+    def names(self) -> Collection[str]:
+        """The names of these values."""
+        return self._of.keys()
+
     def drawn(self) -> None:
         """A run has reached its end."""
         for entry in self._of.values():
@@ -155,11 +159,7 @@ class UrlState:
         written = st.session_state.setdefault(_WRITTEN, {})
         st.session_state[_NOTES] = []
         first_run = not values
-        try:
-            contents, query = _contents(), st.query_params.to_dict()
-        except KeyError:  # the request's controls have names that Streamlit does not give: no browser sends them
-            st.error("This request names controls that no page has. Reload the page.")
-            st.stop()
+        contents, query = self._contents(), st.query_params.to_dict()
         token, bare = query.pop(kept.TOKEN, ""), query.pop(BARE, "")
         moved = bare != "" and bare != st.session_state.get(_LAST_BARE)
         st.session_state[_LAST_BARE] = bare
@@ -282,6 +282,14 @@ class UrlState:
         """Value of a Param in this session; its default, where a run was stopped before it had read the address."""
         return self._values().get(param.name, param.default)
 
+    def _contents(self) -> dict[str, Any]:
+        """The contents of all widgets that show Params, by name: of those drawn before, and of values set from code.
+
+        To look at all that the session has would take Streamlit ten times as long.
+        """
+        names = {*st.session_state.get(_DRAWN_ON, ()), *self._unconfirmed().names()}
+        return {name: st.session_state[_key(name)] for name in names if _key(name) in st.session_state}
+
     def _values(self) -> dict[str, Any]:
         values = self._run.values
         return st.session_state[_VALUES] if values is None else values
@@ -312,7 +320,7 @@ class UrlState:
     def newest_of_all(self) -> dict[str, Any]:
         """The newest value of each Param, by name."""
         contents = self._run.contents
-        return self._values() | (_contents() if contents is None else contents)
+        return self._values() | (self._contents() if contents is None else contents)
 
     def put_named(self, **values: Any) -> None:
         """Set values of another page by their names in the address, before that page opens."""
@@ -412,12 +420,6 @@ def _keep(text: str) -> str:
 
 def _key(name: str) -> str:
     return _PREFIX + name
-
-
-def _contents() -> dict[str, Any]:
-    """The contents of all widgets that show Params, by name. A request may name widgets that no page has: not read."""
-    keys = [str(key) for key in st.session_state if str(key).startswith(_PREFIX)]
-    return {key.removeprefix(_PREFIX): st.session_state[key] for key in keys if key in st.session_state}
 
 
 def _sent() -> set[str] | None:

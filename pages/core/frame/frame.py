@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -26,12 +26,13 @@ from pages.core.inputs import chosen_input, edited, long_text, places_input, unk
 from pages.core.stores import cache, estimates, model_store
 from pages.core.view import View, ViewParams, first_view, maps, model_spec, norm_change, output, padded, typed_text
 from pages.core.view.view import PAGE_AS_TRAINED, PAGE_TAKES
-from pages.core.widgets import adjust, glossary_panel
+from pages.core.widgets import adjust, export, glossary_panel
 from pages.core.words import glossary, plain, say_error
 from pages.state import Param, state
 from pages.state.bare import is_bare
 from pages.state.url_state import HOME, touch
 
+V = TypeVar("V")
 #: What an address may open at any page: the names of a text and a model.
 OF_EVERY_PAGE = {"text", "pair", "model", "source", "norm"}
 _VIEW, _OPEN, _PAGES, _TITLE = "_current_view", "_open_page", "_pages_of_last_runs", "_title_place"
@@ -97,7 +98,7 @@ def run(
             if texts := state.kept():
                 kept_text(texts, key="kept-text")
         with visit.beside() as is_shown:
-            st.session_state[_IN_PARTS] = not (home or visit.is_shared())
+            st.session_state[_IN_PARTS] = not (home or visit.is_shared() or export.is_open())
             draw = page.run if is_shown else lambda: None
             has_input = entry.uses and not entry.own_controls and is_shown is not None
             if not entry.uses or is_shown is None:
@@ -126,32 +127,30 @@ def _values(home: bool = False, *, part: bool = False) -> Iterator[None]:
         cache.collect_garbage()
 
 
-def part(draw: Callable[[View], None], view: View, changes: Collection[Param[Any]]) -> None:
+def part(draw: Callable[[View], V], view: View, changes: Collection[Param[Any]]) -> V | None:
     """Draw what alone shows some values: where a click in it changes nothing else, only this part runs again.
 
     draw: gets the view, then with the newest place. view: of this run. changes: those values. All else on the page is
-    as the last run drew it, so a change of another value runs the whole page. A part may be within another.
+    as the last run drew it, so a change of another value runs the whole page. A part may be within another. Returns
+    what `draw` does; None where it failed.
     """
     if not st.session_state.get(_IN_PARTS):
-        draw(view)
-        return
+        return draw(view)
     entry: Page = st.session_state[_OPEN]
 
     @st.fragment
-    def drawn() -> None:
+    def drawn() -> V | None:
         try:
-            if state.is_running():
-                draw(view)
-            else:
-                _draw_again(draw, view, changes)
+            return draw(view) if state.is_running() else _draw_again(draw, view, changes)
         except Exception as error:  # Streamlit lets none out of a fragment
             failures.say(error, entry.folder)
+            return None
 
-    drawn()
+    return drawn()
 
 
 @page_slots.drawing()
-def _draw_again(draw: Callable[[View], None], view: View, changes: Collection[Param[Any]]) -> None:
+def _draw_again(draw: Callable[[View], V], view: View, changes: Collection[Param[Any]]) -> V:
     """Run a part of the page by itself."""
     with _values(part=True):
         if state.has_changed(besides=changes):
@@ -161,7 +160,7 @@ def _draw_again(draw: Callable[[View], None], view: View, changes: Collection[Pa
         if view.loaded.takes == "text" and state.newest(ViewParams.long) == "cut":
             first_view.choose(st.session_state[_VIEW].model)
         input_row.head_controls(st.session_state[_PLACE][1], ())  # their limits
-        draw(input_row.placed(view))
+        return draw(input_row.placed(view))
 
 
 def place_controls() -> None:
