@@ -8,7 +8,7 @@ written after the last. An invalid value gets a note and its default, and a page
 import hashlib
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any, TypeVar, dataclass_transform
 from urllib.parse import quote
 
@@ -37,29 +37,19 @@ KEPT = "kept_"
 #: Such texts that a session keeps; older contents of a widget that are remembered.
 MOST_KEPT, MOST_OLDER = 8, 8
 
-_VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
-#: Whether a run is between `begin` and `end`; whether a callback changed a value since the last run.
-_RUNNING, _TOUCHED = "_view_running", "_view_touched"
-#: Values set from code that the browser has not confirmed yet.
-_UNCONFIRMED = "_view_unconfirmed"
-#: The last BARE that a run has read: a click may follow before the browser's address is without it.
-_LAST_BARE = "_view_last_bare"
-#: Name of a value -> the page whose widget drew it last.
-_DRAWN_ON = "_view_drawn_on"
-#: What the last whole run drew: the names of the values with a widget, and all values.
-_DRAWN, _SHOWN = "_view_drawn", "_view_shown"
-_TEXTS = "_view_kept_texts"
+_SESSION = "_view"
 _PREFIX = "view:"  # of a widget's key; then comes the name
 
 
 class _Run(threading.local):
     """What a run asks for hundreds of times: Streamlit takes 10 us to find a value of the session.
 
-    values: of the session; contents: of the widgets. Both by name; None outside of `begin` and `end`, as in callbacks.
-    drawn: names of the values whose widgets this run has drawn. sent: of those whose widgets the browser has drawn.
+    session: what it knows of its values; contents: of the widgets, by name. Both None outside of `begin` and `end`, as
+    in callbacks. drawn: names of the values whose widgets this run has drawn. sent: of those whose widgets the browser
+    has drawn.
     """
 
-    values: dict[str, Any] | None = None
+    session: "_Session | None" = None
     contents: dict[str, Any] | None = None
     drawn: frozenset[str] | set[str] = frozenset()
     sent: set[str] | None = None
@@ -67,7 +57,7 @@ class _Run(threading.local):
 
 def touch() -> None:
     """Record that an event on the page caused this run, not the address. For callbacks of components."""
-    st.session_state[_TOUCHED] = True
+    _session().touched = True
 
 
 @dataclass
@@ -116,6 +106,38 @@ class Unconfirmed:
             entry.drawn = True
 
 
+@dataclass
+class _Session:
+    """What a session knows of its values: one entry of Streamlit's state, which is slow to read."""
+
+    #: All values by name, and the texts of those in the address.
+    values: dict[str, Any] = field(default_factory=dict)
+    written: dict[str, str] = field(default_factory=dict)
+    #: Sentences about the link.
+    notes: list[str] = field(default_factory=list)
+    #: Whether a callback changed a value since the last run.
+    touched: bool = False
+    #: Values set from code that the browser has not confirmed yet.
+    unconfirmed: Unconfirmed = field(default_factory=Unconfirmed)
+    #: The last BARE that a run has read: a click may follow before the browser's address is without it.
+    last_bare: str | None = None
+    #: Name of a value -> the page whose widget drew it last.
+    drawn_on: dict[str, str | None] = field(default_factory=dict)
+    #: What the last whole run drew: the names of the values with a widget, and all values.
+    drawn: frozenset[str] | set[str] = frozenset()
+    shown: dict[str, Any] = field(default_factory=dict)
+    #: The newest texts that are too long for the address, by their digests.
+    texts: dict[str, str] = field(default_factory=dict)
+
+
+def _session() -> _Session:
+    """That of this session."""
+    found: _Session | None = st.session_state.get(_SESSION)
+    if found is None:
+        found = st.session_state[_SESSION] = _Session()
+    return found
+
+
 class UrlState:
     """The registered Params and their values in this session and in the URL."""
 
@@ -155,32 +177,31 @@ class UrlState:
 
         part: whether this run draws a part of the page, whose other widgets stay as the last whole run drew them.
         """
-        values = st.session_state.setdefault(_VALUES, {})
-        written = st.session_state.setdefault(_WRITTEN, {})
-        st.session_state[_NOTES] = []
+        own = _session()
+        values, written = own.values, own.written
+        own.notes = []
         first_run = not values
         contents, query = self._contents(), st.query_params.to_dict()
         token, bare = query.pop(kept.TOKEN, ""), query.pop(BARE, "")
-        moved = bare != "" and bare != st.session_state.get(_LAST_BARE)
-        st.session_state[_LAST_BARE] = bare
+        moved = bare != "" and bare != own.last_bare
+        own.last_bare = bare
         if query.pop(FORMAT, VERSION) != VERSION and first_run:
             self.note("A newer version of Encoderscope made this link. Update this one to see all that the link holds.")
         if first_run:
             texts = kept.take(token)
-            st.session_state[_TEXTS] = {digest: text for digest, text in texts.items() if digest == _digest(text)}
-        drawn = set(st.session_state.get(_DRAWN, ())) if part else set()
-        self._run.values, self._run.contents, self._run.drawn, self._run.sent = values, contents, drawn, _sent()
-        touched = st.session_state.get(_TOUCHED, False)
-        stale = self._unconfirmed().stale(contents, values, touched=touched)
+            own.texts = {digest: text for digest, text in texts.items() if digest == _digest(text)}
+        drawn = set(own.drawn) if part else set()
+        self._run.session, self._run.contents, self._run.drawn, self._run.sent = own, contents, drawn, _sent()
+        stale = own.unconfirmed.stale(contents, values, touched=own.touched)
         for name in values.keys() & contents.keys() if moved else stale:
             st.session_state[_key(name)] = contents[name] = values[name]
         # After a click or a keystroke the browser may still show the address before the last change.
-        interacted = self._interacted(values, contents)
+        by_callback, own.touched = own.touched, False
+        interacted = by_callback or any(contents.get(name, value) != value for name, value in values.items())
         read_url = first_run or moved or not interacted
         names_all = bool(query) or bare != ""
         if first_run or (read_url and names_all):
             not_chosen.remember_asked(query)
-        st.session_state[_RUNNING] = True
         for name, param in self.params.items():
             if name not in values:
                 values[name] = param.default
@@ -199,15 +220,10 @@ class UrlState:
         for name in sorted(set(query) - known) if first_run else ():
             self.note(f"Unknown value in the link: {name!r}. It is ignored.")
 
-    def _interacted(self, values: dict[str, Any], contents: dict[str, Any]) -> bool:
-        """Whether a widget or a callback caused this run, not the address."""
-        by_callback = st.session_state.pop(_TOUCHED, False)
-        return by_callback or any(contents.get(name, value) != value for name, value in values.items())
-
     def _adopt(self, param: Param, raw: str) -> None:
         try:
             self.put(param, param.parse(raw))
-            st.session_state[_WRITTEN][param.name] = raw  # also if this run is stopped before it writes the address
+            self._own().written[param.name] = raw  # also if this run is stopped before it writes the address
         except ValueError as error:
             usual = "" if param.default is None else param.format(param.default)
             shown = param.shown or usual or "none"
@@ -215,7 +231,7 @@ class UrlState:
 
     def _adopt_kept(self, param: Param, digest: str) -> None:
         """Take a text that the address names by its digest, if the session has it or its browser had kept it."""
-        text = st.session_state.get(_TEXTS, {}).get(digest)
+        text = self._own().texts.get(digest)
         if text is None:
             self.note(
                 "The text of this link is too long for an address, so only the tab where it was typed has it. "
@@ -223,10 +239,6 @@ class UrlState:
             )
         elif param.format(self.get(param)) != text:
             self._adopt(param, text)
-
-    @staticmethod
-    def _unconfirmed() -> Unconfirmed:
-        return st.session_state.setdefault(_UNCONFIRMED, Unconfirmed())
 
     def kept(self) -> dict[str, str]:
         """Digest -> text of the values of this run that are too long for the address."""
@@ -236,15 +248,15 @@ class UrlState:
 
     def has_begun(self) -> bool:
         """Whether this session has read an address already."""
-        return bool(st.session_state.get(_VALUES))
+        return bool(self._own().values)
 
     def is_running(self) -> bool:
         """Whether this is between `begin` and `end`."""
-        return self._run.values is not None
+        return self._run.session is not None
 
     def has_changed(self, *, besides: Collection[Param[Any]]) -> bool:
         """Whether a value is another one than the last whole run showed. besides: values that may be."""
-        shown, newest = st.session_state.get(_SHOWN, {}), self.newest_of_all()
+        shown, newest = self._own().shown, self.newest_of_all()
         others = self.params.keys() - {param.name for param in besides}
         return any(newest[name] != shown.get(name, self.params[name].default) for name in others)
 
@@ -254,7 +266,8 @@ class UrlState:
         home: whether the page opens at "/"; a view in its address gets HOME next to it. is_whole: False for a run that
         ended early, as for a newer message: the browser may not have what it did not draw.
         """
-        values = st.session_state[_VALUES]
+        own = self._own()
+        values = own.values
         wanted = {
             name: param.format(values[name])
             for name, param in self.params.items()
@@ -265,16 +278,16 @@ class UrlState:
             wanted[KEPT + name] = _keep(wanted.pop(name))
         if home and set(wanted) - self.of_any_page():
             wanted = {HOME: "1", **wanted}
-        st.session_state[_WRITTEN] = wanted
-        st.session_state[_RUNNING] = False
+        own.written = wanted
+        contents, drawn, shown = self._run.contents or {}, self._run.drawn, dict(self.newest_of_all())
+        self._run.session = self._run.contents = None
         # Streamlit keeps a value that was set before its widget was ever drawn, and would give it to the widget again
         # when the page is visited for the second time.
-        for name in (self._run.contents or {}).keys() - self._run.drawn if is_whole else ():
+        for name in contents.keys() - drawn if is_whole else ():
             st.session_state.pop(_key(name), None)
         if is_whole:
-            st.session_state[_DRAWN], st.session_state[_SHOWN] = self._run.drawn, dict(self.newest_of_all())
-            self._unconfirmed().drawn()
-        self._run.values = self._run.contents = None
+            own.drawn, own.shown = drawn, shown
+            own.unconfirmed.drawn()
         if wanted != st.query_params.to_dict():
             st.query_params.from_dict(wanted)  # the last line: Streamlit may stop a run wherever it sends something
 
@@ -287,12 +300,15 @@ class UrlState:
 
         To look at all that the session has would take Streamlit ten times as long.
         """
-        names = {*st.session_state.get(_DRAWN_ON, ()), *self._unconfirmed().names()}
+        own = self._own()
+        names = {*own.drawn_on, *own.unconfirmed.names()}
         return {name: st.session_state[_key(name)] for name in names if _key(name) in st.session_state}
 
+    def _own(self) -> _Session:
+        return self._run.session or _session()
+
     def _values(self) -> dict[str, Any]:
-        values = self._run.values
-        return st.session_state[_VALUES] if values is None else values
+        return self._own().values
 
     def newest(self, param: Param[Any]) -> Any:
         """Value of a Param whose widget is drawn later in this run: the widget's content is newer."""
@@ -303,14 +319,13 @@ class UrlState:
 
     def put(self, param: Param[Any], value: Any) -> None:
         """Set a value from code: before its widget is drawn in this run, or in a callback."""
-        name = param.name
-        self._unconfirmed().remember(name, st.session_state.get(_key(name), value))
-        self._values()[name] = value
+        name, own = param.name, self._own()
+        own.unconfirmed.remember(name, st.session_state.get(_key(name), value))
+        own.values[name] = value
         st.session_state[_key(name)] = value
         if self._run.contents is not None:
             self._run.contents[name] = value
-        if not st.session_state.get(_RUNNING):
-            st.session_state[_TOUCHED] = True
+        own.touched = own.touched or not self.is_running()
 
     def put_all(self, values: Mapping[Param[Any], Any]) -> None:
         """Set several values from code."""
@@ -336,7 +351,7 @@ class UrlState:
         name, key = param.name, self.key(param)
         context = get_script_run_ctx()
         page = getattr(context, "page_script_hash", None)
-        drawn_on = st.session_state.setdefault(_DRAWN_ON, {})
+        drawn_on = self._own().drawn_on
         if key not in st.session_state:
             st.session_state[key] = self.get(param)
         elif drawn_on.get(name) != page or (self._run.sent is not None and name not in self._run.sent):
@@ -380,11 +395,11 @@ class UrlState:
     def note(self, sentence: str) -> None:
         """Add a note about the link, shown once at the top of the page in this run."""
         if sentence not in self.notes():
-            st.session_state.setdefault(_NOTES, []).append(sentence)
+            self._own().notes.append(sentence)
 
     def notes(self) -> tuple[str, ...]:
         """The notes of this run."""
-        return tuple(st.session_state.get(_NOTES, ()))
+        return tuple(self._own().notes)
 
     def in_address(self, param: Param[Any]) -> tuple[str, str]:
         """Name and text of a value in the address: its own, or those of its digest where it is too long."""
@@ -410,7 +425,7 @@ def _digest(text: str) -> str:
 
 def _keep(text: str) -> str:
     """Keep a text in the session, with the newest others; returns its digest."""
-    texts = st.session_state.setdefault(_TEXTS, {})
+    texts = _session().texts
     name = _digest(text)
     texts[name] = texts.pop(name, text)
     for old in list(texts)[:-MOST_KEPT]:

@@ -333,7 +333,7 @@ def test_a_run_that_was_stopped_while_it_began_leaves_defaults() -> None:
         from pages.state import url_state
         from pages.teaching.params import RoomParams
 
-        st.session_state[url_state._VALUES] = {}
+        st.session_state[url_state._SESSION] = url_state._Session()
         st.text(repr((url_state.state.get(RoomParams.code), url_state.state.newest(ViewParams.layer))))
 
     app = AppTest.from_function(script).run()
