@@ -125,25 +125,28 @@ def one_stack(view: View) -> None:
         with drawer:
             options.controls(view)
     places = Places(grid_itself, name, right, head_itself, words_side, below)
-    shows = *first_view.HEAD, *first_view.TOKENS, MapParams.zoom
-    exported = frame.part(partial(of_head, places, head_type), view, shows)
+    head = shown_head(view)
+
+    def draw(now: View) -> Export | None:
+        return of_head(places, head_type, now, head if now is view else shown_head(now))
+
+    exported = frame.part(draw, view, (*first_view.HEAD, *first_view.TOKENS, MapParams.zoom))
     with head_side:
         if not as_computed(view):
             options.hide_special(view)
     with grid_itself:
-        grid.rest(view, shown_head(view).options, head_type)
+        grid.rest(view, head.options, head_type)
     with below:
         if exported is not None:
             exported.draw()
         next_page("contribution", "Does a token with a large weight also add much?")
         if options.shown_view(view) == "map":
-            next_head.send(view, options.open_head(view))
+            next_head.send(view, head)
 
 
-def of_head(places: Places, head_type: str, view: View) -> Export | None:
+def of_head(places: Places, head_type: str, view: View, head: Map) -> Export | None:
     """All that shows which head is open. head_type: that the heads of the grid must have."""
     frame.place_controls()
-    head = shown_head(view)
     name_of_head(places, view, head)
 
     def draw(now: View) -> Export | None:

@@ -159,7 +159,8 @@ def _draw_again(draw: Callable[[View], V], view: View, changes: Collection[Param
         toast.draw()
         if view.loaded.takes == "text" and state.newest(ViewParams.long) == "cut":
             first_view.choose(st.session_state[_VIEW].model)
-        input_row.head_controls(st.session_state[_PLACE][1], ())  # their limits
+        if _PLACE in st.session_state:
+            input_row.head_controls(st.session_state[_PLACE][1], ())  # their limits
         return draw(input_row.placed(view))
 
 
