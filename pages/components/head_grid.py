@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from encoder.drawing import wire
-from encoder.drawing.headers import GridHeader
+from encoder.drawing.headers import GridHeader, StoredArrays
 
 from . import assets, events, fade
 from .events import GridEvent
@@ -20,8 +20,17 @@ USUAL_WIDTH, ABOVE, BESIDE, BAR = 365, 46, 29, 6
 Head = tuple[int, int]  # (layer, head), counted from 0
 
 
+def store_maps(thumbnails: np.ndarray, colorscale: Sequence[Sequence[int]] | np.ndarray, label: StoredArrays) -> None:
+    """Send the small maps of a `head_grid` apart from it, for a page whose grid alone is drawn again.
+
+    label: what the grid gets in their place.
+    """
+    maps = _maps(thumbnails, colorscale, thumbnails.shape[:2])
+    store(maps, key=label["name"], digest=label["digest"])
+
+
 def head_grid(
-    thumbnails: np.ndarray,
+    thumbnails: np.ndarray | StoredArrays,
     *,
     layers: int | Sequence[int],
     heads: int | Sequence[int],
@@ -46,7 +55,7 @@ def head_grid(
     """Draws L x H small maps.
 
     Args:
-        thumbnails: uint8 [L, H, s, s], an index into the colour scale for each block.
+        thumbnails: uint8 [L, H, s, s], an index into the colour scale for each block; or the label of `store_maps`.
         layers, heads: the numbers of the rows and columns, or their count.
         selected: the head with the outline, as (layer, head).
         key: the widget's key, and the name of a downloaded picture.
@@ -72,7 +81,11 @@ def head_grid(
     columns = list(range(heads)) if isinstance(heads, int) else [int(head) for head in heads]
     shape = (len(rows), len(columns))
     arrays = _arrays(measure, dim, shape)
-    maps = _maps(thumbnails, colorscale, shape)
+    maps = (
+        store(_maps(thumbnails, colorscale, shape), key=f"{key}-maps")
+        if isinstance(thumbnails, np.ndarray)
+        else thumbnails
+    )
     header: GridHeader = {
         "layers": rows,
         "heads": columns,
@@ -90,7 +103,7 @@ def head_grid(
         "measureRange": [float(end) for end in measure_range],
         "name": key,
         "alt": alt,
-        "maps": store(maps, key=f"{key}-maps"),
+        "maps": maps,
     }
     _render(
         key=key,

@@ -339,7 +339,7 @@ def test_a_run_that_was_stopped_while_it_began_leaves_defaults() -> None:
         from pages.state import url_state
         from pages.teaching.params import RoomParams
 
-        st.session_state[url_state._VALUES] = {}
+        st.session_state[url_state._SESSION] = url_state._Session()
         st.text(repr((url_state.state.get(RoomParams.code), url_state.state.newest(ViewParams.layer))))
 
     app = AppTest.from_function(script).run()
@@ -348,14 +348,7 @@ def test_a_run_that_was_stopped_while_it_began_leaves_defaults() -> None:
 
 
 def test_widgets_that_no_page_has_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Requested(dict):
-        """As Streamlit's, it lists the widgets of a request, and has no value for those that it does not know."""
-
-        def __iter__(self):
-            return iter([*super().__iter__(), "unknown", f"{url_state._PREFIX}unknown"])
-
-        def to_dict(self) -> dict:
-            return {key: self[key] for key in self}
-
-    monkeypatch.setattr(url_state.st, "session_state", Requested({f"{url_state._PREFIX}layer": 3}))
-    assert url_state._contents() == {"layer": 3}
+    browser = Browser(monkeypatch)
+    browser.session[f"{url_state._PREFIX}unknown"] = 3
+    assert browser.run(sends=4) == 4
+    assert browser.state.newest_of_all() == {"layer": 4}
