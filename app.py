@@ -3,7 +3,6 @@
 The first paint needs Streamlit only: the engine (torch) is imported after the frame is on the screen.
 """
 
-import logging
 import os
 import sys
 from contextlib import nullcontext
@@ -11,12 +10,12 @@ from contextlib import nullcontext
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from pages.core.frame import failures
 from pages.core.frame.companions import Visits, companions
 from pages.core.frame.navigation import ICON, Page, bar, kept_pages, nothing
-from pages.core.server import first_paint
 from pages.state import links
 from pages.state.former import FORMER, current, is_former
-from pages.state.url_state import HOME
+from pages.state.url_state import HOME, answer_move
 
 # Before torch is imported; pages/core/server/app_server.py says why.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -98,6 +97,7 @@ def pages() -> dict[str, list[StreamlitPage]]:
 
 def main() -> None:
     """Draw the frame, then run the page that the address names."""
+    answer_move()
     st.set_page_config(
         page_title="Encoderscope",
         page_icon=ICON,  # before the navigation: otherwise the browser asks another server for the page's icon
@@ -119,7 +119,6 @@ def main() -> None:
     if (later := links.opened_later()) is not None:
         st.switch_page(f"pages/{later}/page.py")
     st.set_page_config(page_title=f"{entry.name} · Encoderscope")
-    first_paint.draw()
     links.TITLES.update({entry.folder: entry.name for entry in ENTRIES})
     bar(SECTIONS, entry.folder, ENTRIES[0].folder)
     main_area, visits = st.container(), None
@@ -138,30 +137,14 @@ def main() -> None:
             st.switch_page("pages/heads/page.py", query_params=st.query_params.to_dict())
         frame.run(page, main_area, entry, visits, home=entry is ENTRIES[0])
     except Exception as error:  # the last resort: whatever it is, the visitor reads a sentence
-        _say(error, entry.folder)
+        failures.say(error, entry.folder)
     if visits is not None:
         visits.after()
 
 
-def _say(error: Exception, page: str) -> None:
-    from encoder.errors import EncoderError, is_out_of_memory
-    from pages.core.words.markdown import say_error
+if __name__ == "__main__":  # Streamlit runs this file for a visitor
+    main()
+else:  # `streamlit run app.py` imports it once, to serve it
+    from pages.core.server.app_server import AROUND
 
-    if is_out_of_memory(error):
-        from pages.core.stores import cache
-
-        cache.forget_traces()
-        sentence = (
-            "The machine ran out of memory. Results of earlier sentences were deleted to free some. "
-            "Use a shorter text or a smaller model, or choose another device or bfloat16 under Examples and settings."
-        )
-    elif isinstance(error, EncoderError):
-        say_error(error)
-        return
-    else:
-        logging.getLogger("encoderscope").exception("The page %s failed", page)
-        sentence = "Something went wrong on this page. Your text is safe; try another page or model."
-    st.error(sentence, icon=":material/error:")
-
-
-main()
+    app = st.App(__file__, **AROUND)

@@ -63,7 +63,8 @@ class Template:
         """A copy without the values of one browser or one moment."""
         message = BackMsg.FromString(self.message)
         state = message.rerun_script
-        state.ClearField("cached_message_hashes")
+        for name in ("cached_message_hashes", "fragment_id"):
+            state.ClearField(name)
         widgets = state.widget_states.widgets
         moments = ("trigger_value", "json_value")
         kept = [widget for widget in widgets if not (widget.WhichOneof("value") or "").endswith(moments)]
@@ -93,6 +94,7 @@ class Session:
         self.query = query
         self.widgets: dict[str, Any] = {}
         self.known: dict[str, int] = {}  # hash of a kept message -> the run that last used it
+        self.parts: dict[str, str] = {}  # id of a component -> the part of the page that its events run alone
         self.headers: dict[str, str] = {}  # of the request that opens the websocket
         self.runs = 0
 
@@ -154,7 +156,7 @@ class Session:
         """An event in a component's state, as `View.send` of encoder/drawing/shared.js puts it there."""
         base = self._component(key)
         self.widgets[base] = WidgetState(id=base, json_value=json.dumps({name: [event]}))
-        return await self._rerun(None)
+        return await self._rerun(None, self.parts.get(base, ""))
 
     async def _trigger(self, key: str, payload: dict[str, Any]) -> Run:
         name = f"$$STREAMLIT_INTERNAL_KEY_{self._component(key)}__events"
@@ -165,9 +167,10 @@ class Session:
             raise LookupError(f"the browser sent no event of the component {key!r}")
         return self.template.components[key]
 
-    async def _rerun(self, trigger: tuple[str, str] | None) -> Run:
+    async def _rerun(self, trigger: tuple[str, str] | None, part: str = "") -> Run:
         message = self.template.request()
         state = message.rerun_script
+        state.fragment_id = part
         del state.widget_states.widgets[:]
         state.widget_states.widgets.extend(self.widgets.values())
         if trigger is not None:
@@ -204,6 +207,8 @@ class Session:
                     self.known[answer.ref_hash] = self.runs
                 elif answer.metadata.cacheable:
                     self.known[answer.hash] = self.runs
+                if kind == "delta" and answer.delta.new_element.WhichOneof("type") == "bidi_component":
+                    self.parts[answer.delta.new_element.bidi_component.id] = answer.delta.fragment_id
                 has_begun = has_begun or kind == "new_session"
                 if kind == "page_info_changed":
                     self.query = answer.page_info_changed.query_string

@@ -23,8 +23,10 @@ from encoder.drawing import plotly_js, wire
 from encoder.drawing.javascript import SHARED, joined
 from encoder.figures.colours import HEADS
 from pages.components import assets, events, head_grid
+from pages.components.head_grid import BAR, _room
 from pages.components.plot import _message
 from tests.conftest import ROOT
+from tests.run_javascript import evaluated
 
 # ---- wire ----
 
@@ -359,6 +361,21 @@ MAPS = np.zeros((2, 3, 4, 4), np.uint8)
 GRID = {
     "layers": 2, "heads": 3, "selected": None, "key": "k", "alt": "a", "colorscale": np.zeros((256, 3), np.uint8),
 }  # fmt: skip
+
+
+def test_the_grid_gets_the_room_that_it_takes(tmp_path: Path) -> None:
+    """Nothing below it moves when it is drawn."""
+    sizes = list(itertools.product((6, 12), (4, 12), (8, 23), (0, BAR), (240, 365, 635, 1302)))
+    views = [
+        [{"header": {"layers": [0] * layers, "heads": [0] * heads}, "theme": {"scale": 1}, "cells": [],
+          "arrays": {"thumbnails": {"shape": [layers, heads, side, side]}, **({"measure": {}} if bar else {})}}, width]
+        for layers, heads, side, bar, width in sizes
+    ]  # fmt: skip
+    expression = f"(globalThis.devicePixelRatio = 1, {json.dumps(views)}.map((one) => gridLayout(...one).height))"
+    drawn = evaluated(SHARED / "grid_picture.js", "gridLayout", expression, tmp_path)
+    line = 24  # of its legend
+    rooms = [_room(np.zeros((*shape, side, side)), width, bar) for *shape, side, bar, width in sizes]
+    assert rooms == [height + line for height in drawn]
 
 
 @pytest.mark.parametrize(

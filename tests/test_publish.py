@@ -112,7 +112,7 @@ def test_the_link_of_a_page_opens_the_same_view_in_the_app() -> None:
     view = read_view(LINK)
     assert read_view(view.address) == view
     assert view.address.startswith("http://localhost:8501/?start=1&")
-    values = visit(at_front=True, start="1", **view.values).session_state["_view"]
+    values = visit(at_front=True, start="1", **view.values).session_state["_view"].values
     assert (values["text"], values["model"], values["layer"], values["head"], values["i"]) == (
         "The cat sat",
         "twin-pre",

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from encoder.cli.app import streamlit_command
 from pages.core.server import app_server
@@ -114,6 +115,43 @@ def test_the_server_refuses_looks_nothing_up_and_ends_during_a_pass(number: sign
         if process.poll() is None:
             process.kill()
             process.wait()
+
+
+async def said_first(port: int, page: str) -> list[str]:
+    """What a server says to its first visitor, who opens a page, until the names of the pages."""
+    from websockets.asyncio.client import connect
+
+    message, said = BackMsg(), [""]
+    message.rerun_script.page_name = page
+    async with connect(
+        f"ws://127.0.0.1:{port}/_stcore/stream", subprotocols=["streamlit"], max_size=None
+    ) as connection:
+        await connection.send(message.SerializeToString())
+        while said[-1] != "navigation":
+            said.append(ForwardMsg.FromString(await connection.recv()).WhichOneof("type"))
+    return said
+
+
+def test_streamlit_run_serves_the_app_as_its_own_command_does(tmp_path: Path):
+    """Streamlit takes the folder pages/ for its older kind of app, which has no page of this name."""
+    port, log = free_port(), tmp_path / "log"
+    flags = [f"--server.port={port}", "--server.headless=true", "--server.address=127.0.0.1"]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), *flags],
+            cwd=ROOT,
+            env={**os.environ, "HOME": str(tmp_path)},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        Server(process, f"http://127.0.0.1:{port}", log).wait_until_ready()
+        assert "page_not_found" not in asyncio.run(said_first(port, "heads"))
+        assert "script-src 'self'" in ask(port, "/heads")[1]["content-security-policy"]
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_options_come_from_flags_and_from_the_operators_environment():

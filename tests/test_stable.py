@@ -137,7 +137,7 @@ def test_a_link_of_0_1_opens(page: str, query: dict[str, str], expected: dict[st
     app = visit(page, **query)
     assert not app.exception
     assert not [one for one in sentences(app).splitlines() if "link" in one]
-    values = app.session_state["_view"]
+    values = app.session_state["_view"].values
     assert {name: values[name] for name in expected} == expected
 
 

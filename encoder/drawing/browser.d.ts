@@ -121,10 +121,10 @@ interface Window {
   __streamlit?: { BACKEND_BASE_URL: string; HOST_CONFIG: object };
   /** plotly.js, once for a page. */
   __encoderscopePlotly?: Promise<any>;
-  /** Whether the frame's script listens already. */
-  __encoderscopeFrame?: boolean;
   /** When the browser asked for a run that has no answer yet. */
   __encoderscopeAsked?(): number;
+  /** The address that a request says after Back or Forward, until a run has answered; "" otherwise. */
+  __encoderscopeMove?(): string;
 }
 
 declare var Plotly: any;

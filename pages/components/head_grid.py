@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from encoder.drawing import wire
-from encoder.drawing.headers import GridHeader
+from encoder.drawing.headers import GridHeader, StoredArrays
 
 from . import assets, events, fade
 from .events import GridEvent
@@ -14,14 +14,23 @@ from .store import store
 
 _render = assets.component("head_grid")
 
-#: Pixels above the maps, and of the maps' usual width: the room that the grid gets before it is drawn.
-BARS, USUAL_WIDTH = 46, 336
+#: Pixels of the grid's width in a usual window, above the maps, next to them, and of a bar under a map.
+USUAL_WIDTH, ABOVE, BESIDE, BAR = 365, 46, 29, 6
 
 Head = tuple[int, int]  # (layer, head), counted from 0
 
 
+def store_maps(thumbnails: np.ndarray, colorscale: Sequence[Sequence[int]] | np.ndarray, label: StoredArrays) -> None:
+    """Send the small maps of a `head_grid` apart from it, for a page whose grid alone is drawn again.
+
+    label: what the grid gets in their place.
+    """
+    maps = _maps(thumbnails, colorscale, thumbnails.shape[:2])
+    store(maps, key=label["name"], digest=label["digest"])
+
+
 def head_grid(
-    thumbnails: np.ndarray,
+    thumbnails: np.ndarray | StoredArrays,
     *,
     layers: int | Sequence[int],
     heads: int | Sequence[int],
@@ -40,12 +49,13 @@ def head_grid(
     pinned: Sequence[Head] = (),
     divide: float | None = None,
     sharing: int = 0,
+    width: int = USUAL_WIDTH,
     on_event: Callable[[GridEvent], None] | None = None,
 ) -> None:
     """Draws L x H small maps.
 
     Args:
-        thumbnails: uint8 [L, H, s, s], an index into the colour scale for each block.
+        thumbnails: uint8 [L, H, s, s], an index into the colour scale for each block; or the label of `store_maps`.
         layers, heads: the numbers of the rows and columns, or their count.
         selected: the head with the outline, as (layer, head).
         key: the widget's key, and the name of a downloaded picture.
@@ -62,6 +72,7 @@ def head_grid(
         pinned: heads with a numbered pin.
         divide: the share of a map's side at which the second sentence of a pair begins; None: no line.
         sharing: the number of consecutive heads that share keys and values; 0: each has its own.
+        width: pixels of the grid's width in a usual window, for the room that it gets before it is drawn.
         on_event: called with the event before the page runs, so it may change other widgets' state.
 
     Raises ValueError for an array whose shape or dtype does not fit.
@@ -70,7 +81,11 @@ def head_grid(
     columns = list(range(heads)) if isinstance(heads, int) else [int(head) for head in heads]
     shape = (len(rows), len(columns))
     arrays = _arrays(measure, dim, shape)
-    maps = _maps(thumbnails, colorscale, shape)
+    maps = (
+        store(_maps(thumbnails, colorscale, shape), key=f"{key}-maps")
+        if isinstance(thumbnails, np.ndarray)
+        else thumbnails
+    )
     header: GridHeader = {
         "layers": rows,
         "heads": columns,
@@ -88,14 +103,24 @@ def head_grid(
         "measureRange": [float(end) for end in measure_range],
         "name": key,
         "alt": alt,
-        "maps": store(maps, key=f"{key}-maps"),
+        "maps": maps,
     }
     _render(
         key=key,
         data=wire.pack(header, arrays),
-        height=BARS + round(len(rows) * USUAL_WIDTH / len(columns)),
+        height=_room(maps["thumbnails"], width, 0 if measure is None else BAR),
         on_grid_change=lambda: events.tell(key, "grid", events.grid_event, on_event),
     )
+
+
+def _room(thumbnails: np.ndarray, width: int, bar: int) -> int:
+    """Pixels of the grid's height at a width, as `gridLayout` in encoder/drawing/grid_picture.js has them."""
+    layers, heads, side, _ = thumbnails.shape
+    pitch = (width - BESIDE) / heads
+    gap = 2 if pitch < 30 else 4 if pitch < 56 else 6
+    size = max(14, min(88, int(pitch) - gap))
+    crisp = size // side * side
+    return ABOVE + layers * ((crisp if crisp >= 0.8 * size else size) + bar + gap)
 
 
 def _maps(thumbnails: np.ndarray, colorscale: Any, shape: tuple[int, int]) -> dict[str, np.ndarray]:

@@ -35,3 +35,8 @@ def popover(
         return None
     part = st.popover(label, icon=icon, type=type, width="content", key=f"{KEY}{key}", on_change="rerun")
     return part if part.open else None
+
+
+def is_open(key: str) -> bool:
+    """Whether the reader has opened the part of this key."""
+    return bool(st.session_state.get(f"{KEY}{key}"))

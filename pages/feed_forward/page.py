@@ -9,7 +9,7 @@ from encoder.documents.tables import axis, cells_of
 from encoder.explain.neurons import NeuronMap
 from encoder.figures.feed_forward import neuron_heatmap
 from pages.components.lazy import expander
-from pages.core.frame.frame import heading, show
+from pages.core.frame.frame import heading, place_controls, show
 from pages.core.view import View
 from pages.core.widgets import Export, answer, title
 from pages.core.words import about, errors_said
@@ -18,6 +18,7 @@ from pages.state import next_page
 
 
 def main(view: View) -> None:
+    place_controls()
     with heading(
         "Attention moves information between tokens. The feed-forward network (FFN) transforms each token by itself."
     ):

@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from encoder import figures
+from encoder.drawing.headers import StoredArrays
 from encoder.export import Options
 from encoder.maps import beyond
 from encoder.trace.tokens import sentences
@@ -14,6 +15,7 @@ from encoder.views.options import AS_COMPUTED
 from pages.components import head_grid
 from pages.components.button import button
 from pages.components.events import GridEvent
+from pages.components.head_grid import store_maps
 from pages.components.lazy import popover
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View, head_measures, maps, selection
@@ -23,10 +25,13 @@ from pages.core.words import gestures, token_names
 from pages.heads import ask, colourings, image
 from pages.heads import options as head_options
 from pages.heads.compare import sides
+from pages.heads.head_maps import digest
 from pages.heads.params import AllHeads, Params, SideB
 from pages.heads.types import page as types
 from pages.state import Head, state
 
+#: Of the grid.
+KEY = "grid"
 #: The gesture that pins a head; a touch screen has no keys.
 PIN = gestures.either("shift-click or press P", "long press")
 
@@ -36,10 +41,9 @@ def thumbnails(view: View, options: Options) -> np.ndarray:
     return maps.by_layer(view.trace, lambda layer: maps.of_layer(view, layer, options), "Drawing the small maps")
 
 
-def draw_grid(view: View, options: Options) -> None:
-    """The grid with its controls. Heads that a filter leaves out are faded or, in a sorted grid, hidden."""
+def draw(view: View, options: Options, head_type: str) -> None:
+    """The grid. Heads that a filter leaves out are faded or, in a sorted grid, hidden. head_type: "" for any."""
     config = view.loaded.config
-    head_type = _controls(view)
     kept, order, look = _of_type(view, head_type), None, {}
     if (colouring := colourings.chosen(view)) is not None:
         look = {"measure": colouring.values, "measure_label": colouring.title, "measure_range": colouring.limits}
@@ -49,11 +53,11 @@ def draw_grid(view: View, options: Options) -> None:
     types = head_measures.offered_types(view.trace).values()
     sharing = config.n_heads // config.n_kv_heads
     head_grid(
-        thumbnails(view, options) if over is None else over,
+        _label(view, options) if over is None else over,
         layers=config.n_layers,
         heads=config.n_heads,
         selected=(view.layer, view.head),
-        key="grid",
+        key=KEY,
         alt=f"Attention maps of all {config.n_layers * config.n_heads} heads, layers downwards, heads to the right.",
         colorscale=figures.thumbnails_lut(view.colours),
         badges=badges,
@@ -69,9 +73,20 @@ def draw_grid(view: View, options: Options) -> None:
     )
     said = ["" if colouring is None else colouring.caption, *_caption(view, options, kept, order)]
     gestures.caption(" ".join(filter(None, said)))
-    if badges:
+
+
+def rest(view: View, options: Options, head_type: str) -> None:
+    """What of the grid is the same for every open head: the small maps, and what their marks say."""
+    if not colourings.over_image(view):
+        store_maps(thumbnails(view, options), figures.thumbnails_lut(view.colours), _label(view, options))
+    if badges := _badges(view, measured=bool(state.get(Params.measure) or head_type)):
         st.caption(head_measures.badge_legend(view.trace, badges.values(), marks=True))
         button("All heads by type", "category", "by-type", partial(state.put, AllHeads.part, "roles"), type="tertiary")
+
+
+def _label(view: View, options: Options) -> StoredArrays:
+    """The name and the digest of the small maps, known before they are computed."""
+    return {"name": f"{KEY}-maps", "digest": digest(view, options.cells, view.colours)}
 
 
 def _of_type(view: View, head_type: str) -> np.ndarray:
@@ -131,7 +146,7 @@ def _second_sentence(view: View, options: Options) -> float | None:
     return of.index(1) / len(of) if 1 in of else None
 
 
-def _controls(view: View) -> str:
+def controls(view: View) -> str:
     """What the grid shows, and in a drawer the measure that colours the heads and the type that they must have.
 
     Returns this type, "" for any.

@@ -1,5 +1,7 @@
 """The map of a head with the page's options, computed once for all sessions, and its figure."""
 
+import hashlib
+
 import numpy as np
 
 from encoder import export, figures
@@ -25,6 +27,11 @@ def single(head: Map) -> Head | None:
 def map_of(view: View, options: Options, layer: int | None, head: int | None) -> Map:
     """The map with the selected tokens. layer, head: None to average over them."""
     return drawn(view, options, layer, head, selected(view), view.colours)
+
+
+def digest(view: View, *look: object) -> str:
+    """A name for maps of this text, known before they are computed. look: what else changes them."""
+    return hashlib.blake2b(repr((view.run.of_pass, look)).encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
 def drawn(

@@ -23,7 +23,7 @@ from pages.core.stores import cache
 from pages.core.stores.byte_cache import ByteCache
 from pages.core.view import View, maps
 from pages.core.view.selection import Selection, selected
-from pages.heads.head_maps import drawn, head_figure
+from pages.heads.head_maps import digest, drawn, head_figure
 from pages.heads.options import HEAD
 
 #: Largest size of all maps of a text in bytes: 72 heads at 64 tokens. Visitors of a shared server, who may share one
@@ -66,7 +66,7 @@ def offered(view: View, head: Map, window: events.ZoomWindow | None) -> NextHead
     words = [[k for k, place in enumerate(side) if content[place]] for side in head.shown.places]
     return {
         **by,
-        "maps": {"name": MAPS, "digest": _digest(view, head)},
+        "maps": {"name": MAPS, "digest": digest(view, head.options.cells)},
         "scaleToMax": options.scale_to_max,
         "words": words if options.scale_to_words else None,
         "scales": [colours.sequential(head.colours), colours.stepped(head.colours)],
@@ -78,19 +78,13 @@ def send(view: View, head: Map) -> None:
     """Send the maps of a short text. Call it last: nothing else should wait for them."""
     if not _is_short(view):
         return
-    store({"maps": maps.exact(view, head.options)}, key=MAPS, digest=_digest(view, head))
+    store({"maps": maps.exact(view, head.options)}, key=MAPS, digest=digest(view, head.options.cells))
 
 
 def _is_short(view: View) -> bool:
     config = view.loaded.config
     most = MOST_BYTES if visitors.for_one_person() else MOST_BYTES_SHARED
     return 4 * config.n_layers * config.n_heads * view.trace.n_tokens**2 <= most
-
-
-def _digest(view: View, head: Map) -> str:
-    """A name for the maps, known before they are computed."""
-    made_of = repr((view.run.of_pass, head.options.cells))
-    return hashlib.blake2b(made_of.encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
 def _kept(page: Page) -> str:

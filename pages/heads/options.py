@@ -9,6 +9,7 @@ from encoder.measure import patches
 from encoder.run import DECODER, Text
 from encoder.trace import tokens
 from encoder.views.options import HEAD_VIEWS
+from pages.components import toast
 from pages.core.inputs.input_words import words_of
 from pages.core.view import MapParams, View
 from pages.core.view.output import STACKS, Output, target_text, written
@@ -243,4 +244,4 @@ def toggle_pin(layer: int, head: int) -> None:
     elif len(pins) < MOST_PINS:
         state.put(Params.pins, [*pins, (layer, head)])
     else:
-        st.toast(f"{MOST_PINS} heads are pinned already. Unpin one first.", icon=":material/push_pin:")
+        toast.say(f"{MOST_PINS} heads are pinned already. Unpin one first.", "push_pin")

@@ -98,6 +98,7 @@ def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> N
         measure=moved,
         measure_label="moved to other tokens",
         measure_range=(0.0, 1.0),
+        width=635,
         alt=f"Attention maps of all heads in {PLACEMENT_NAMES[placement]}, layers downwards, heads to the right.",
     )
 

@@ -7,8 +7,8 @@ written after the last. An invalid value gets a note and its default, and a page
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, is_dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any, TypeVar, dataclass_transform
 from urllib.parse import quote
 
@@ -24,10 +24,10 @@ P, T = TypeVar("P"), TypeVar("T")
 
 #: In the address, next to a view at "/": the home page's own. Older links have a view of Heads there.
 HOME = "start"
-#: In the address while a run takes: Back or Forward led to an address without values, and frame.js added this with
-#: the time. Without it such an address comes with a change of pages, and then means nothing. With a new one the
-#: address decides, since what the browser sends of its widgets may be older.
-BARE = "bare"
+#: In the address of a request after Back or Forward: the number of the move, a time (pages/core/frame/moves.js). With a
+#: new one the address decides, since what the browser sends of its widgets may be older. An address without values then
+#: means the usual ones; without this mark it comes with a change of pages, and means nothing.
+MOVE = "move"
 #: In the address: its format, left out for 1. Names in an address keep their meaning, so 1 has not had to change.
 FORMAT, VERSION = "v", "1"
 
@@ -37,35 +37,33 @@ KEPT = "kept_"
 #: Such texts that a session keeps; older contents of a widget that are remembered.
 MOST_KEPT, MOST_OLDER = 8, 8
 
-_VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
-#: Whether a run is between `begin` and `end`; whether a callback changed a value since the last run.
-_RUNNING, _TOUCHED = "_view_running", "_view_touched"
-#: Values set from code that the browser has not confirmed yet.
-_UNCONFIRMED = "_view_unconfirmed"
-#: The last BARE that a run has read: a click may follow before the browser's address is without it.
-_LAST_BARE = "_view_last_bare"
-#: Name of a value -> the page whose widget drew it last.
-_DRAWN_ON = "_view_drawn_on"
-_TEXTS = "_view_kept_texts"
+_SESSION = "_view"
 _PREFIX = "view:"  # of a widget's key; then comes the name
 
 
 class _Run(threading.local):
     """What a run asks for hundreds of times: Streamlit takes 10 us to find a value of the session.
 
-    values: of the session; contents: of the widgets. Both by name; None outside of `begin` and `end`, as in callbacks.
-    drawn: names of the values whose widgets this run has drawn. sent: of those whose widgets the browser has drawn.
+    session: what it knows of its values; contents: of the widgets, by name. Both None outside of `begin` and `end`, as
+    in callbacks. drawn: names of the values whose widgets this run has drawn. sent: of those whose widgets the browser
+    has drawn.
     """
 
-    values: dict[str, Any] | None = None
+    session: "_Session | None" = None
     contents: dict[str, Any] | None = None
     drawn: frozenset[str] | set[str] = frozenset()
     sent: set[str] | None = None
 
 
+def answer_move() -> None:
+    """Repeat the number of a move to the browser, which writes no address before. The first line of a run."""
+    if MOVE in st.query_params:
+        st.query_params[MOVE] = st.query_params[MOVE]
+
+
 def touch() -> None:
     """Record that an event on the page caused this run, not the address. For callbacks of components."""
-    st.session_state[_TOUCHED] = True
+    _session().touched = True
 
 
 @dataclass
@@ -104,10 +102,47 @@ class Unconfirmed:
                 del self._of[name]
         return found
 
+    def names(self) -> Collection[str]:
+        """The names of these values."""
+        return self._of.keys()
+
     def drawn(self) -> None:
         """A run has reached its end."""
         for entry in self._of.values():
             entry.drawn = True
+
+
+@dataclass
+class _Session:
+    """What a session knows of its values: one entry of Streamlit's state, which is slow to read."""
+
+    #: All values by name, and the texts of those in the address.
+    values: dict[str, Any] = field(default_factory=dict)
+    written: dict[str, str] = field(default_factory=dict)
+    #: Sentences about the link.
+    notes: list[str] = field(default_factory=list)
+    #: Whether a callback changed a value since the last run.
+    touched: bool = False
+    #: Values set from code that the browser has not confirmed yet.
+    unconfirmed: Unconfirmed = field(default_factory=Unconfirmed)
+    #: The newest MOVE that a run has read: a click may follow before the browser knows. The page of the last run.
+    last_move: str = ""
+    last_page: str | None = None
+    #: Name of a value -> the page whose widget drew it last.
+    drawn_on: dict[str, str | None] = field(default_factory=dict)
+    #: What the last whole run drew: the names of the values with a widget, and all values.
+    drawn: frozenset[str] | set[str] = frozenset()
+    shown: dict[str, Any] = field(default_factory=dict)
+    #: The newest texts that are too long for the address, by their digests.
+    texts: dict[str, str] = field(default_factory=dict)
+
+
+def _session() -> _Session:
+    """That of this session."""
+    found: _Session | None = st.session_state.get(_SESSION)
+    if found is None:
+        found = st.session_state[_SESSION] = _Session()
+    return found
 
 
 class UrlState:
@@ -144,37 +179,39 @@ class UrlState:
         """The newest values of this session as an object of a registered dataclass."""
         return owner(**{name: self.newest(param) for name, param in declared(owner).items()})
 
-    def begin(self) -> None:
-        """Read the URL, before any widget is drawn: on the first run, and after Back or Forward."""
-        values = st.session_state.setdefault(_VALUES, {})
-        written = st.session_state.setdefault(_WRITTEN, {})
-        st.session_state[_NOTES] = []
+    def begin(self, *, part: bool = False) -> None:
+        """Read the URL, before any widget is drawn: in the first run, after a link to a page, after Back and Forward.
+
+        part: whether this run draws a part of the page, whose other widgets stay as the last whole run drew them.
+        """
+        own = _session()
+        values, written = own.values, own.written
+        own.notes = []
         first_run = not values
-        try:
-            contents, query = _contents(), st.query_params.to_dict()
-        except KeyError:  # the request's controls have names that Streamlit does not give: no browser sends them
-            st.error("This request names controls that no page has. Reload the page.")
-            st.stop()
-        token, bare = query.pop(kept.TOKEN, ""), query.pop(BARE, "")
-        moved = bare != "" and bare != st.session_state.get(_LAST_BARE)
-        st.session_state[_LAST_BARE] = bare
+        contents, query = self._contents(), st.query_params.to_dict()
+        token, move = query.pop(kept.TOKEN, ""), query.pop(MOVE, "")
+        moved, own.last_move = move > own.last_move, max(move, own.last_move)
         if query.pop(FORMAT, VERSION) != VERSION and first_run:
             self.note("A newer version of Encoderscope made this link. Update this one to see all that the link holds.")
         if first_run:
             texts = kept.take(token)
-            st.session_state[_TEXTS] = {digest: text for digest, text in texts.items() if digest == _digest(text)}
-        self._run.values, self._run.contents, self._run.drawn, self._run.sent = values, contents, set(), _sent()
-        touched = st.session_state.get(_TOUCHED, False)
-        stale = self._unconfirmed().stale(contents, values, touched=touched)
+            own.texts = {digest: text for digest, text in texts.items() if digest == _digest(text)}
+        drawn = set(own.drawn) if part else set()
+        self._run.session, self._run.contents, self._run.drawn, self._run.sent = own, contents, drawn, _sent()
+        by_callback, own.touched = own.touched, False
+        stale = own.unconfirmed.stale(contents, values, touched=by_callback)
         for name in values.keys() & contents.keys() if moved else stale:
             st.session_state[_key(name)] = contents[name] = values[name]
-        # After a click or a keystroke the browser may still show the address before the last change.
-        interacted = self._interacted(values, contents)
-        read_url = first_run or moved or not interacted
-        names_all = bool(query) or bare != ""
+        # The address decides where a person chose it: by a link, by Back or Forward. That of any other request may be
+        # older than what this session has shown since: of a click before the browser had the last answer, or of one
+        # that it repeats after a reconnect.
+        page, last_page = getattr(get_script_run_ctx(), "page_script_hash", None), own.last_page
+        own.last_page = page
+        interacted = by_callback or any(contents.get(name, value) != value for name, value in values.items())
+        read_url = first_run or moved or (page != last_page and not interacted)
+        names_all = bool(query) or move != ""
         if first_run or (read_url and names_all):
             not_chosen.remember_asked(query)
-        st.session_state[_RUNNING] = True
         for name, param in self.params.items():
             if name not in values:
                 values[name] = param.default
@@ -193,15 +230,10 @@ class UrlState:
         for name in sorted(set(query) - known) if first_run else ():
             self.note(f"Unknown value in the link: {name!r}. It is ignored.")
 
-    def _interacted(self, values: dict[str, Any], contents: dict[str, Any]) -> bool:
-        """Whether a widget or a callback caused this run, not the address."""
-        by_callback = st.session_state.pop(_TOUCHED, False)
-        return by_callback or any(contents.get(name, value) != value for name, value in values.items())
-
     def _adopt(self, param: Param, raw: str) -> None:
         try:
             self.put(param, param.parse(raw))
-            st.session_state[_WRITTEN][param.name] = raw  # also if this run is stopped before it writes the address
+            self._own().written[param.name] = raw  # also if this run is stopped before it writes the address
         except ValueError as error:
             usual = "" if param.default is None else param.format(param.default)
             shown = param.shown or usual or "none"
@@ -209,7 +241,7 @@ class UrlState:
 
     def _adopt_kept(self, param: Param, digest: str) -> None:
         """Take a text that the address names by its digest, if the session has it or its browser had kept it."""
-        text = st.session_state.get(_TEXTS, {}).get(digest)
+        text = self._own().texts.get(digest)
         if text is None:
             self.note(
                 "The text of this link is too long for an address, so only the tab where it was typed has it. "
@@ -217,10 +249,6 @@ class UrlState:
             )
         elif param.format(self.get(param)) != text:
             self._adopt(param, text)
-
-    @staticmethod
-    def _unconfirmed() -> Unconfirmed:
-        return st.session_state.setdefault(_UNCONFIRMED, Unconfirmed())
 
     def kept(self) -> dict[str, str]:
         """Digest -> text of the values of this run that are too long for the address."""
@@ -230,15 +258,26 @@ class UrlState:
 
     def has_begun(self) -> bool:
         """Whether this session has read an address already."""
-        return bool(st.session_state.get(_VALUES))
+        return bool(self._own().values)
+
+    def is_running(self) -> bool:
+        """Whether this is between `begin` and `end`."""
+        return self._run.session is not None
+
+    def has_changed(self, *, besides: Collection[Param[Any]]) -> bool:
+        """Whether a value is another one than the last whole run showed. besides: values that may be."""
+        shown, newest = self._own().shown, self.newest_of_all()
+        others = self.params.keys() - {param.name for param in besides}
+        return any(newest[name] != shown.get(name, self.params[name].default) for name in others)
 
     def end(self, *, home: bool = False, is_whole: bool = True) -> None:
-        """Write the values that differ from their defaults into the URL, after the page has run.
+        """Write the values that differ from their defaults into the URL, after the page or its part has run.
 
         home: whether the page opens at "/"; a view in its address gets HOME next to it. is_whole: False for a run that
         ended early, as for a newer message: the browser may not have what it did not draw.
         """
-        values = st.session_state[_VALUES]
+        own = self._own()
+        values = own.values
         wanted = {
             name: param.format(values[name])
             for name, param in self.params.items()
@@ -249,15 +288,16 @@ class UrlState:
             wanted[KEPT + name] = _keep(wanted.pop(name))
         if home and set(wanted) - self.of_any_page():
             wanted = {HOME: "1", **wanted}
-        st.session_state[_WRITTEN] = wanted
-        st.session_state[_RUNNING] = False
+        own.written = wanted
+        contents, drawn, shown = self._run.contents or {}, self._run.drawn, dict(self.newest_of_all())
+        self._run.session = self._run.contents = None
         # Streamlit keeps a value that was set before its widget was ever drawn, and would give it to the widget again
         # when the page is visited for the second time.
-        for name in (self._run.contents or {}).keys() - self._run.drawn if is_whole else ():
+        for name in contents.keys() - drawn if is_whole else ():
             st.session_state.pop(_key(name), None)
-        self._run.values = self._run.contents = None
         if is_whole:
-            self._unconfirmed().drawn()
+            own.drawn, own.shown = drawn, shown
+            own.unconfirmed.drawn()
         if wanted != st.query_params.to_dict():
             st.query_params.from_dict(wanted)  # the last line: Streamlit may stop a run wherever it sends something
 
@@ -265,9 +305,20 @@ class UrlState:
         """Value of a Param in this session; its default, where a run was stopped before it had read the address."""
         return self._values().get(param.name, param.default)
 
+    def _contents(self) -> dict[str, Any]:
+        """The contents of all widgets that show Params, by name: of those drawn before, and of values set from code.
+
+        To look at all that the session has would take Streamlit ten times as long.
+        """
+        own = self._own()
+        names = {*own.drawn_on, *own.unconfirmed.names()}
+        return {name: st.session_state[_key(name)] for name in names if _key(name) in st.session_state}
+
+    def _own(self) -> _Session:
+        return self._run.session or _session()
+
     def _values(self) -> dict[str, Any]:
-        values = self._run.values
-        return st.session_state[_VALUES] if values is None else values
+        return self._own().values
 
     def newest(self, param: Param[Any]) -> Any:
         """Value of a Param whose widget is drawn later in this run: the widget's content is newer."""
@@ -278,14 +329,13 @@ class UrlState:
 
     def put(self, param: Param[Any], value: Any) -> None:
         """Set a value from code: before its widget is drawn in this run, or in a callback."""
-        name = param.name
-        self._unconfirmed().remember(name, st.session_state.get(_key(name), value))
-        self._values()[name] = value
+        name, own = param.name, self._own()
+        own.unconfirmed.remember(name, st.session_state.get(_key(name), value))
+        own.values[name] = value
         st.session_state[_key(name)] = value
         if self._run.contents is not None:
             self._run.contents[name] = value
-        if not st.session_state.get(_RUNNING):
-            st.session_state[_TOUCHED] = True
+        own.touched = own.touched or not self.is_running()
 
     def put_all(self, values: Mapping[Param[Any], Any]) -> None:
         """Set several values from code."""
@@ -295,7 +345,7 @@ class UrlState:
     def newest_of_all(self) -> dict[str, Any]:
         """The newest value of each Param, by name."""
         contents = self._run.contents
-        return self._values() | (_contents() if contents is None else contents)
+        return self._values() | (self._contents() if contents is None else contents)
 
     def put_named(self, **values: Any) -> None:
         """Set values of another page by their names in the address, before that page opens."""
@@ -311,7 +361,7 @@ class UrlState:
         name, key = param.name, self.key(param)
         context = get_script_run_ctx()
         page = getattr(context, "page_script_hash", None)
-        drawn_on = st.session_state.setdefault(_DRAWN_ON, {})
+        drawn_on = self._own().drawn_on
         if key not in st.session_state:
             st.session_state[key] = self.get(param)
         elif drawn_on.get(name) != page or (self._run.sent is not None and name not in self._run.sent):
@@ -355,11 +405,11 @@ class UrlState:
     def note(self, sentence: str) -> None:
         """Add a note about the link, shown once at the top of the page in this run."""
         if sentence not in self.notes():
-            st.session_state.setdefault(_NOTES, []).append(sentence)
+            self._own().notes.append(sentence)
 
     def notes(self) -> tuple[str, ...]:
         """The notes of this run."""
-        return tuple(st.session_state.get(_NOTES, ()))
+        return tuple(self._own().notes)
 
     def in_address(self, param: Param[Any]) -> tuple[str, str]:
         """Name and text of a value in the address: its own, or those of its digest where it is too long."""
@@ -385,7 +435,7 @@ def _digest(text: str) -> str:
 
 def _keep(text: str) -> str:
     """Keep a text in the session, with the newest others; returns its digest."""
-    texts = st.session_state.setdefault(_TEXTS, {})
+    texts = _session().texts
     name = _digest(text)
     texts[name] = texts.pop(name, text)
     for old in list(texts)[:-MOST_KEPT]:
@@ -395,12 +445,6 @@ def _keep(text: str) -> str:
 
 def _key(name: str) -> str:
     return _PREFIX + name
-
-
-def _contents() -> dict[str, Any]:
-    """The contents of all widgets that show Params, by name. A request may name widgets that no page has: not read."""
-    keys = [str(key) for key in st.session_state if str(key).startswith(_PREFIX)]
-    return {key.removeprefix(_PREFIX): st.session_state[key] for key in keys if key in st.session_state}
 
 
 def _sent() -> set[str] | None:

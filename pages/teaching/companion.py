@@ -73,6 +73,13 @@ class _Visit(Visit):
 
         progress.show_linked_view(self._page)
 
+    def is_shared(self) -> bool:
+        """Whether this is the teacher, or follows the teacher."""
+        from pages.teaching.rooms import session
+
+        own = session.seat()
+        return own is not None and (own.teaches or own.follows)
+
     @contextlib.contextmanager
     def beside(self) -> Iterator[bool | None]:
         """The room's question, then the lesson next to the page."""

@@ -285,10 +285,8 @@ def wait_answered(page: Page, known: int = 0) -> int:
             "known => held.waiting.slice(known).filter(m => m.bytes.length < 500).map(m => [...m.bytes])", known
         )
         said = [ForwardMsg.FromString(bytes(message)) for message in short]
-        if any(
-            m.WhichOneof("type") == "script_finished" and m.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
-            for m in said
-        ):
+        ends = (m.script_finished for m in said if m.WhichOneof("type") == "script_finished")
+        if any(end != ForwardMsg.FINISHED_EARLY_FOR_RERUN for end in ends):
             return page.evaluate("held.waiting.length")
         page.wait_for_timeout(50)
 

@@ -23,6 +23,24 @@ GRID = 'canvas[aria-roledescription="grid of attention maps"]'
 #: The labels that are shown at the pointer.
 LABELS = "() => [...document.querySelectorAll('.enc-tip:popover-open')].map(label => label.textContent)"
 MAP = '[aria-roledescription="heat map"]'
+#: A socket that keeps what the server says, while `holds`, until `letGo`.
+HOLDS = """(() => {
+  const held = [];
+  window.letGo = () => {
+    window.holds = false;
+    for (const [socket, data] of held.splice(0)) socket.dispatchEvent(new MessageEvent("message", { data }));
+  };
+  window.WebSocket = class extends WebSocket {
+    constructor(url, protocols) {
+      super(url, protocols);
+      this.addEventListener("message", (event) => {
+        if (!window.holds || !event.isTrusted) return;
+        event.stopImmediatePropagation();
+        held.push([this, event.data]);
+      });
+    }
+  };
+})()"""
 #: What a field says by its styles alone.
 HINT = "element => [...element.querySelectorAll('*')].map(one => getComputedStyle(one, '::after').content).join()"
 
@@ -161,6 +179,37 @@ def test_back_to_an_address_without_values_brings_the_first_view(visit: Callable
     page.go_forward()
     wait_for_query(page, text="first words")
     expect(field).to_have_value("first words")
+
+
+@pytest.mark.parametrize("moves", [(-1,), (-1, 1), (-2, 1)], ids=str)
+def test_a_late_answer_is_not_written_over_the_entry_that_one_has_moved_to(
+    visit: Callable[..., Page], moves: tuple[int, ...]
+) -> None:
+    """`tests/pages/test_moves.py` tries many orders, of a model of Streamlit's client; here is the client itself."""
+    page = visit("/heads", script=HOLDS)
+    field = page.get_by_role("textbox", name="Sentence", exact=True)
+    usual, texts = field.input_value(), [None, "first words", "second words"]
+    for text in texts[1:]:
+        type_sentence(page, text)
+        settle(page)
+    page.evaluate("window.holds = true")
+    field.fill("third words")
+    field.press("Enter")
+    page.wait_for_timeout(300)  # the answer is on its way
+    place = 2
+    for move in moves:
+        place += move
+        page.evaluate("by => history.go(by)", move)
+        page.wait_for_timeout(100)
+    page.evaluate("window.letGo()")
+    for move in (0, -place, 1, 1):  # the entry that is open, then each
+        place += move
+        if move:
+            page.evaluate("by => history.go(by)", move)
+        wait_for_query(page, text=texts[place])
+        settle(page)
+        assert query(page) == ({"text": texts[place]} if place else {})
+        expect(field).to_have_value(texts[place] or usual)
 
 
 @pytest.mark.sample(3, "another control")

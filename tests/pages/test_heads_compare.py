@@ -150,7 +150,7 @@ def test_every_example_shows_a_difference(model: str, kind: InputKind):
 def one_example(app: AppTest, title: str, what: object):
     app.main.selectbox(key="compare:example").set_value(title).run()
     assert_well(app)
-    assert app.session_state["_view"]["compare"] == what
+    assert app.session_state["_view"].values["compare"] == what
     assert "Largest difference" in written(app)
 
 

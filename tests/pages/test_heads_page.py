@@ -259,7 +259,7 @@ ANIMAL = "The animal didn't cross the street because it was too tired."
 
 def place(app: AppTest) -> tuple[int, int, int | None]:
     """Layer, head and selected query of this session."""
-    layer, head, query = (app.session_state["_view"][name] for name in ("layer", "head", "i"))
+    layer, head, query = (app.session_state["_view"].values[name] for name in ("layer", "head", "i"))
     return layer, head, query
 
 

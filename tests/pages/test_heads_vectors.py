@@ -32,4 +32,4 @@ def test_the_button_opens_the_score_of_the_pair_term_by_term() -> None:
     app.button(key="open-scores").click().run()
     assert not app.exception
     assert app.query_params["step"] in ("scores", ["scores"])
-    assert [app.session_state["_view"][name] for name in ("layer", "head", "i", "j")] == [0, 2, 1, 3]
+    assert [app.session_state["_view"].values[name] for name in ("layer", "head", "i", "j")] == [0, 2, 1, 3]

@@ -41,7 +41,7 @@ def shown(zoom: ZoomWindow | None, tokens: str, *, rows: str | None = None) -> Z
 
 
 def test_a_new_text_resets_the_zoom_but_a_link_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streamlit.session_state", {"_view": {}})
+    monkeypatch.setattr("streamlit.session_state", {})
     first: ZoomWindow = {"x": [0.5, 2.5], "y": [1.5, 3.5]}
     other: ZoomWindow = {"x": [0.5, 1.5], "y": [0.5, 1.5]}
     assert shown(first, "abcd") == first
@@ -53,7 +53,7 @@ def test_a_new_text_resets_the_zoom_but_a_link_has_its_own(monkeypatch: pytest.M
 
 
 def test_a_window_beside_the_map_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streamlit.session_state", {"_view": {}})
+    monkeypatch.setattr("streamlit.session_state", {})
     assert shown({"x": [3.6, 9.0], "y": [0.0, 1.0]}, "abcd") is None
     assert shown({"x": [0.0, 1.0], "y": [-7.0, -0.6]}, "abcd") is None
     assert len(state.notes()) == 2

@@ -30,7 +30,7 @@ def test_a_norm_opens_its_part_of_the_model(name: str, model: str, opened: dict[
     assert_well(app)
     app.button(key="open-norm").click().run()
     assert not app.exception
-    view = app.session_state["_view"]
+    view = app.session_state["_view"].values
     assert {one: view[one] for one in opened} == opened
     assert view["i"] == 2
 

@@ -120,6 +120,13 @@ def test_a_repeated_request_names_no_message_that_the_browser_may_have_lost() ->
     assert heard(asks("b"), sent, again, sent) == [asks("b"), sent, asks("a", text="x")]
 
 
+def test_a_request_after_back_or_forward_has_the_address_of_its_entry() -> None:
+    """Streamlit's client may say that of an answer to the entry before."""
+    moved = {"type": "websocket.receive", "bytes": b"moved layer=4&move=17"}
+    sent = heard(asks("a"), moved, asks("b", text="y", query="layer=9"), asks("c", query="layer=9"))
+    assert sent == [asks("a"), asks("b", text="y", query="layer=4&move=17"), asks("c", query="layer=9")]
+
+
 @pytest.mark.parametrize(
     "sent",
     [{"bytes": b"\xff\xff"}, {"bytes": b"\x5a\x03\x0a\x01\xff"}, {"text": "no message of Streamlit"}, begins(heard=3)],
@@ -158,7 +165,7 @@ globalThis.WebSocket = class {
   send(data) {
     if (data.length === 2) return void wire.push(data[1]);
     const text = new TextDecoder().decode(data);
-    if (text === "again") return void wire.push(text);
+    if (/^(again$|moved )/.test(text)) return void wire.push(text);
     const said = JSON.parse(text.slice("begins ".length));
     wire.push({ ...said, heard: said.heard > 1e12 });
   }
@@ -338,6 +345,21 @@ console.log(JSON.stringify(wire.filter((one) => typeof one !== "object")));
 def test_no_click_is_lost_at_the_moment_of_an_end(tmp_path: Path, says: str, expected: list[object]) -> None:
     connects = SAYS[: SAYS.index("const first")]
     assert run(tmp_path, f"{BROWSER}{messages()}{SCRIPT}{connects}{says}") == expected
+
+
+MOVED = """
+const first = connect();
+window.__encoderscopeMove = () => "layer=4&move=17";
+asks(first, 1);
+window.__encoderscopeMove = () => "";
+asks(first, 2);
+console.log(JSON.stringify(wire.slice(1)));
+"""
+
+
+def test_a_request_says_a_move_that_has_no_answer(tmp_path: Path) -> None:
+    connects = SAYS[: SAYS.index("const first")]
+    assert run(tmp_path, f"{BROWSER}{messages()}{SCRIPT}{connects}{MOVED}") == ["moved layer=4&move=17", 1, 2]
 
 
 LATE = """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, dataclass
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -214,6 +213,17 @@ def test_a_person_may_set_a_value_back_at_once(monkeypatch: pytest.MonkeyPatch) 
     assert browser.run(sends=0) == 0
 
 
+def test_an_old_address_undoes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of a request that the browser sent before it had the answer, or repeats: as with an answer in a class."""
+    browser = Browser(monkeypatch)
+    browser.run(sends=None, by=lambda: browser.state.put(browser.layer, 4))
+    browser.run(sends=4, by=lambda: browser.state.put(browser.layer, 5))
+    browser.address["layer"] = "4"
+    assert browser.run(sends=5) == 5
+    browser.address |= {"layer": "4", url_state.MOVE: "1"}
+    assert browser.run(sends=5) == 4, "Back"
+
+
 def test_back_to_an_address_without_values_brings_all_defaults_and_a_change_of_pages_keeps_them() -> None:
     app = visit("heads", text="typed words", view="lines", layer="2")
     for name in list(app.query_params):
@@ -223,34 +233,29 @@ def test_back_to_an_address_without_values_brings_all_defaults_and_a_change_of_p
     assert app.query_params["view"] == "lines"
     for name in list(app.query_params):
         del app.query_params[name]
-    app.query_params[url_state.BARE] = "1"  # as after Back
+    app.query_params[url_state.MOVE] = "1"  # as after Back
     app.run()
     assert not app.query_params
     default = registered()["text"].default
     assert app.text_area(key="view:text").value == default
 
 
-def test_the_mark_of_a_bare_address_is_the_one_that_the_browser_adds() -> None:
-    script = (Path(input_row.__file__).parent / "frame.js").read_text(encoding="utf-8")
-    assert f"?{url_state.BARE}=$" in script
-    assert url_state.BARE not in registered()
-
-
 @pytest.mark.parametrize("sends", list(itertools.product((0, 4), repeat=3)), ids=str)
 @pytest.mark.parametrize("stopped", [(), (1,), (0, 1)], ids=["no run stopped", "the second run", "both runs"])
-def test_a_move_to_a_bare_address_decides_over_what_the_browser_still_shows(
+def test_a_move_decides_over_what_the_browser_still_shows(
     sends: tuple[int, ...], stopped: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Back, Forward and Back in less time than the browser takes to draw the answers."""
     browser = Browser(monkeypatch)
     browser.run(sends=0, by=lambda: browser.state.put(browser.layer, 4))
     browser.run(sends=4)
-    for move, address in enumerate(({url_state.BARE: "1"}, {"layer": "4"}, {url_state.BARE: "2"})):
+    for move, address in enumerate(({}, {"layer": "4"}, {})):
         browser.address.clear()
-        browser.address.update(address)
+        browser.address.update(address | {url_state.MOVE: str(move)})
         shown = browser.run(sends[move], whole=move not in stopped)
-    assert shown == 0
-    browser.address[url_state.BARE] = "2"  # a click, sent before the browser had the answer
+        assert shown == int(address.get("layer", 0))
+        assert browser.address == address
+    browser.address[url_state.MOVE] = "2"  # a click, sent before the browser had the answer
     assert browser.run(sends=3) == 3
 
 
@@ -263,7 +268,8 @@ def test_a_text_too_long_for_the_address_comes_back() -> None:
     app.text_area(key="view:text").set_value("short").run()
     assert "kept_text" not in app.query_params
     del app.query_params["text"]
-    app.query_params["kept_text"] = digest  # Back
+    app.query_params["kept_text"] = digest
+    app.query_params[url_state.MOVE] = "1"  # Back
     app.run()
     assert app.text_area(key="view:text").value == long
     assert app.query_params["kept_text"] == digest
@@ -333,7 +339,7 @@ def test_a_run_that_was_stopped_while_it_began_leaves_defaults() -> None:
         from pages.state import url_state
         from pages.teaching.params import RoomParams
 
-        st.session_state[url_state._VALUES] = {}
+        st.session_state[url_state._SESSION] = url_state._Session()
         st.text(repr((url_state.state.get(RoomParams.code), url_state.state.newest(ViewParams.layer))))
 
     app = AppTest.from_function(script).run()
@@ -342,14 +348,7 @@ def test_a_run_that_was_stopped_while_it_began_leaves_defaults() -> None:
 
 
 def test_widgets_that_no_page_has_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Requested(dict):
-        """As Streamlit's, it lists the widgets of a request, and has no value for those that it does not know."""
-
-        def __iter__(self):
-            return iter([*super().__iter__(), "unknown", f"{url_state._PREFIX}unknown"])
-
-        def to_dict(self) -> dict:
-            return {key: self[key] for key in self}
-
-    monkeypatch.setattr(url_state.st, "session_state", Requested({f"{url_state._PREFIX}layer": 3}))
-    assert url_state._contents() == {"layer": 3}
+    browser = Browser(monkeypatch)
+    browser.session[f"{url_state._PREFIX}unknown"] = 3
+    assert browser.run(sends=4) == 4
+    assert browser.state.newest_of_all() == {"layer": 4}

@@ -36,6 +36,10 @@ class Visit:
     def first_view(self) -> None:
         """The session has read its first address, and nothing is drawn yet."""
 
+    def is_shared(self) -> bool:
+        """Whether a selection here is for others, or theirs is for this session: then every run is whole."""
+        return False
+
     @contextlib.contextmanager
     def beside(self) -> Iterator[bool | None]:
         """Draw what is above and next to the page, which is drawn in this context.
@@ -94,6 +98,9 @@ class Visits(Visit):
     def first_view(self) -> None:
         for one in self._all:
             one.first_view()
+
+    def is_shared(self) -> bool:
+        return any(one.is_shared() for one in self._all)
 
     @contextlib.contextmanager
     def beside(self) -> Iterator[bool | None]:

@@ -1,11 +1,13 @@
 """The frame of every page: input and model, notes about link and text; then the page itself."""
 
+import contextlib
 import functools
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -15,24 +17,27 @@ from encoder import EncoderError, OutOfMemory, own
 from encoder.encoders.named import NamedEncoder
 from encoder.run import ModelSpec, Run, Text
 from pages.base.work import page_slots
-from pages.components import fade
+from pages.components import fade, toast
 from pages.components.store import kept_text
-from pages.core.frame import input_row, presentation, settings, stand_in
+from pages.core.frame import failures, input_row, presentation, settings, stand_in
 from pages.core.frame.companions import Visit
 from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, places_input, unknown_words
 from pages.core.stores import cache, estimates, model_store
 from pages.core.view import View, ViewParams, first_view, maps, model_spec, norm_change, output, padded, typed_text
 from pages.core.view.view import PAGE_AS_TRAINED, PAGE_TAKES
-from pages.core.widgets import adjust, glossary_panel
+from pages.core.widgets import adjust, export, glossary_panel
 from pages.core.words import glossary, plain, say_error
-from pages.state import state
+from pages.state import Param, state
 from pages.state.bare import is_bare
-from pages.state.url_state import HOME
+from pages.state.url_state import HOME, touch
 
+V = TypeVar("V")
 #: What an address may open at any page: the names of a text and a model.
 OF_EVERY_PAGE = {"text", "pair", "model", "source", "norm"}
 _VIEW, _OPEN, _PAGES, _TITLE = "_current_view", "_open_page", "_pages_of_last_runs", "_title_place"
+#: Where layer and head are chosen, with the config that sets their limits; whether a part of the page may run alone.
+_PLACE, _IN_PARTS = "_place_controls", "_runs_in_parts"
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
 QUICK_FLOPS = 10**10
 CAUSAL = "Causal mask: each token attends to itself and to earlier tokens only."
@@ -80,20 +85,20 @@ def run(
     st.session_state[_OPEN] = entry
     st.session_state[PAGE_TAKES], st.session_state[PAGE_AS_TRAINED] = entry.takes, entry.as_trained
     st.session_state[_PAGES] = (*st.session_state.get(_PAGES, ("",))[-1:], page.url_path)
-    st.session_state.pop(_VIEW, None)
-    st.session_state.pop(_TITLE, None)
+    for name in (_VIEW, _TITLE, _PLACE):
+        st.session_state.pop(name, None)
     is_first_run = not state.has_begun()
-    state.begin()
-    is_whole = False
-    try:
+    with _values(home):
         if is_first_run:
             visit.first_view()
         stand_in.before_controls(entry.folder)
         with area:
+            toast.draw()
             presentation.draw()
             if texts := state.kept():
                 kept_text(texts, key="kept-text")
         with visit.beside() as is_shown:
+            st.session_state[_IN_PARTS] = not (home or visit.is_shared() or export.is_open())
             draw = page.run if is_shown else lambda: None
             has_input = entry.uses and not entry.own_controls and is_shown is not None
             if not entry.uses or is_shown is None:
@@ -107,11 +112,65 @@ def run(
                 draw()
             if is_shown and entry.folder != "glossary":
                 glossary_panel.draw(entry.folder)
+
+
+@contextlib.contextmanager
+def _values(home: bool = False, *, part: bool = False) -> Iterator[None]:
+    """Read the address, then draw. However that ends, the address names the view and nothing typed is lost."""
+    state.begin(part=part)
+    is_whole = False
+    try:
+        yield
         is_whole = True
     finally:
-        # However the page ended, the address names the view and nothing typed is lost.
         state.end(home=home, is_whole=is_whole)
         cache.collect_garbage()
+
+
+def part(draw: Callable[[View], V], view: View, changes: Collection[Param[Any]]) -> V | None:
+    """Draw what alone shows some values: where a click in it changes nothing else, only this part runs again.
+
+    draw: gets the view, then with the newest place. view: of this run. changes: those values. All else on the page is
+    as the last run drew it, so a change of another value runs the whole page. A part may be within another. Returns
+    what `draw` does; None where it failed.
+    """
+    if not st.session_state.get(_IN_PARTS):
+        return draw(view)
+    entry: Page = st.session_state[_OPEN]
+
+    @st.fragment
+    def drawn() -> V | None:
+        try:
+            return draw(view) if state.is_running() else _draw_again(draw, view, changes)
+        except Exception as error:  # Streamlit lets none out of a fragment
+            failures.say(error, entry.folder)
+            return None
+
+    return drawn()
+
+
+@page_slots.drawing()
+def _draw_again(draw: Callable[[View], V], view: View, changes: Collection[Param[Any]]) -> V:
+    """Run a part of the page by itself."""
+    with _values(part=True):
+        if state.has_changed(besides=changes):
+            touch()
+            st.rerun()
+        toast.draw()
+        if view.loaded.takes == "text" and state.newest(ViewParams.long) == "cut":
+            first_view.choose(st.session_state[_VIEW].model)
+        if _PLACE in st.session_state:
+            input_row.head_controls(st.session_state[_PLACE][1], ())  # their limits
+        return draw(input_row.placed(view))
+
+
+def place_controls() -> None:
+    """Draw the controls of layer and head above the page, called by a page that uses them; a bare page has none."""
+    entry: Page = st.session_state[_OPEN]
+    if _PLACE in st.session_state:
+        slot, config = st.session_state[_PLACE]
+        with slot:
+            input_row.head_controls(config, entry.uses)
 
 
 def show(main: Callable[..., None], controls: Callable[[], None] | None = None) -> None:
@@ -183,9 +242,12 @@ def _draw(draw: Callable[[], None], view: View, area: DeltaGenerator, entry: Pag
         with area:
             edited.mark(view)
     if not view.trace.finite:
+        place_controls()
         _not_finite(area, view)
         return
     moved = bool(entry.measured) and norm_change.before(view) is not None
+    if moved:  # the line about the change is of the open head
+        st.session_state[_IN_PARTS] = False
     place = area.container(key="norm-change") if moved else area
     draw()
     if moved:  # after the page: it needs a run with the norms as they were
@@ -263,6 +325,7 @@ def _view(area: DeltaGenerator, entry: Page, slots: Slots | None) -> View | None
                 input_row.norm_controls(None)
             with slots.head:
                 input_row.head_controls(None, entry.uses)
+        place_controls()
         with area:
             if slots is not None:
                 heading()
@@ -293,9 +356,10 @@ def _controls_of_model(slots: Slots, entry: Page, spec: ModelSpec, model: NamedE
     """The controls that depend on the model; returns the text or its window, None for another kind of input."""
     with slots.norm:
         input_row.norm_controls(spec)
-    with slots.head:
-        of_decoder = entry.maps and state.newest(output.Output.stack) != "encoder"
-        input_row.head_controls(output.config_shown(model, of_decoder), entry.uses)
+    of_decoder = entry.maps and state.newest(output.Output.stack) != "encoder"
+    config = output.config_shown(model, of_decoder)
+    input_row.head_controls(config, ())  # their limits
+    st.session_state[_PLACE] = slots.head, config
     if model.takes != "text":
         return None
     if "text" not in entry.uses:

@@ -310,6 +310,13 @@ def current_view(spec: ModelSpec, given: Text | None = None) -> View:
     return View(Run(spec, chosen_input.current(spec) if given is None else given, place=place), own.colours)
 
 
+def placed(view: View) -> View:
+    """The view with the newest layer, head and tokens, as far as its text has these."""
+    own, n_tokens = state.read(ViewParams), view.run.pad_to or view.trace.n_tokens
+    i, j = (one if one is not None and one < n_tokens else None for one in (own.i, own.j))
+    return view.but(layer=own.layer, head=own.head, query=i, key=j)
+
+
 def with_selection_inside(view: View, n_tokens: int) -> View:
     """The view without selected tokens that the text does not have; a note tells a link that asked for one."""
     for param in (ViewParams.i, ViewParams.j):

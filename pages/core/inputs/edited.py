@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from encoder import EncoderError, OutOfMemory, edits
+from pages.components import toast
 from pages.components.button import button
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View
@@ -67,7 +68,7 @@ def add(edit: edits.Edit) -> None:
     if len(kept) < edits.MOST_EDITS:
         state.put(EditParams.recipe, (*kept, Step(edit)))
     else:
-        st.toast(f"{edits.MOST_EDITS} edits are in use already. Remove one first.", icon=":material/tune:")
+        toast.say(f"{edits.MOST_EDITS} edits are in use already. Remove one first.", "tune")
 
 
 def same_cell(one: edits.Edit, other: edits.Edit) -> bool:

@@ -1,4 +1,5 @@
-"""Serves this app by Streamlit's `st.App`: `python serve.py run app.py --server.port=...`, as encoder/cli/app.py does.
+"""Serves this app by Streamlit's `st.App`: `python app_server.py run app.py --server.port=...`, as encoder/cli/app.py
+does. `streamlit run app.py` finds one in app.py, with the same around it.
 
 Only public parts of Streamlit are used:
 
@@ -80,6 +81,8 @@ def own_middleware(app: ASGIApp) -> ASGIApp:
     """What surrounds Streamlit's server: the guard, then what needs no session. Called when the options are read."""
     from streamlit.file_util import get_app_static_dir
 
+    with contextlib.suppress(Exception):  # no page is not a navigation, which does not matter here
+        st.navigation([])
     from pages.base.work.whole_callbacks import Waiting
     from pages.core.frame.companions import companions
     from pages.core.server import first_paint
@@ -119,6 +122,10 @@ async def _open_browser(_: object) -> AsyncIterator[None]:
     yield
 
 
+#: What surrounds the app, however it is started.
+AROUND: dict[str, Any] = {"middleware": [Middleware(own_middleware)], "lifespan": _open_browser}
+
+
 def _leave(code: object) -> NoReturn:
     """End the process with this exit code, without a wait for its threads."""
     logging.shutdown()
@@ -135,14 +142,12 @@ def main(arguments: Sequence[str]) -> None:
     _, script, *flags = arguments
     # What is not HTTP is answered with 400; a line for each would let anybody fill the log.
     logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.ERROR)
-    with contextlib.suppress(Exception):  # no page is not a navigation, which does not matter here
-        st.navigation([])
     warm.begin(os.environ)
     # The server listens to signals itself, and sends them on when it has stopped.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _leave(0))
     sys.argv[:] = [script]  # Streamlit finds .streamlit/config.toml next to it
-    app = st.App(Path(script).resolve(), middleware=[Middleware(own_middleware)], lifespan=_open_browser)
+    app = st.App(Path(script).resolve(), **AROUND)
     app.run(config=options(flags, os.environ))
 
 

@@ -9,7 +9,6 @@ import re
 from functools import cache, lru_cache
 from pathlib import Path
 
-import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -59,13 +58,6 @@ def scripts(folder: Path) -> list[str]:
     return sorted(found)
 
 
-def draw() -> None:
-    """Send style and script as an element, where `streamlit run` serves the app without FirstPaint."""
-    if not FirstPaint.is_there:
-        st.html(f"<style>{style()}</style>")
-        st.html(f"<script>{FRAME}</script>", unsafe_allow_javascript=True)
-
-
 @cache  # of a few tuples: any other page has COMPONENTS only
 def files_of(components: tuple[str, ...]) -> list[str]:
     """Names of the files with the scripts of components; pages/components/assets.py writes them."""
@@ -80,10 +72,7 @@ class FirstPaint:
     if they are not served.
     """
 
-    is_there = False
-
     def __init__(self, app: ASGIApp, folder: Path, base_url: str = "", static: Path | None = None) -> None:
-        FirstPaint.is_there = True
         self._app = app
         self._base, self._static = base_url.strip("/"), static
         page = (folder / "index.html").read_text(encoding="utf-8")

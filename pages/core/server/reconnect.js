@@ -65,7 +65,7 @@ function goOn(socket, of) {
   if (returning !== socket || of !== turn) return;
   if (turn++) done = waiting.shift();
   hasStarted = false;
-  if (waiting.length) socket.repeat(waiting[0].data);
+  if (waiting.length) socket.repeat(waiting[0]);
   if (waiting.length > 1) setTimeout(() => goOnAtOnce(socket, of + 1), HELD);
   else returning = null;
 }
@@ -75,7 +75,7 @@ function goOnAtOnce(socket, of) {
   if (returning !== socket || of !== turn) return;
   returning = null;
   hasStarted = false;
-  for (const { data } of waiting.slice(1)) socket.repeat(data);
+  for (const request of waiting.slice(1)) socket.repeat(request);
 }
 
 function begin(socket) {
@@ -135,19 +135,26 @@ window.WebSocket = class extends WebSocket {
     super.send(data);
   }
 
-  repeat(data) {
-    this.say(AGAIN);
+  // move: what core/frame/moves.js says of the request.
+  ask({ data, move }) {
+    if (move) this.say(new TextEncoder().encode(`moved ${move}`));
     this.say(data);
+  }
+
+  repeat(request) {
+    this.say(AGAIN);
+    this.ask(request);
   }
 
   /** @override */
   send(data) {
     if (this.isStream && data[0] === RERUN) {
       if (!waiting.length) address = here();
-      waiting.push({ data, sent: Date.now() });
+      const request = { data, move: window.__encoderscopeMove?.(), sent: Date.now() };
+      waiting.push(request);
       if (returning && !joins()) return;
       hasStarted = false;
-    }
-    super.send(data);
+      this.ask(request);
+    } else super.send(data);
   }
 };

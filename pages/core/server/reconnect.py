@@ -4,6 +4,9 @@ reconnect.js says first what it kept (pages/state/kept.py). After a reconnect it
 ended, and when the page has run, those whose run had not. A new session calls no callbacks in its first run, so the
 first request runs the page without its clicks. A message that Streamlit cannot read ends the connection.
 
+A request after Back or Forward says the address of its entry and the number of the move (pages/core/frame/moves.js):
+what Streamlit's client takes for the address may be that of an answer to the entry before.
+
 A repeated request is older than what the session has shown since. It says what its person changed, not what the browser
 had drawn: that could take a student's page away from her class. And it names messages that the browser had: if one of
 them is gone, Streamlit's client ends its connection for good, so the server sends them again.
@@ -27,7 +30,9 @@ SCRIPT = "{" + joined(Path(__file__).with_suffix(".js")) + "}"
 BEGINS = b"begins "
 #: What comes before each request that a browser repeats.
 AGAIN = b"again"
-#: Bytes of that message, at most: more than a browser keeps.
+#: What comes before each request after Back or Forward that no run has answered, with the address of its entry.
+MOVED = b"moved "
+#: Bytes of what a browser kept, at most: more than one keeps.
 MOST = 20_000_000
 #: The code with which a connection ends that says what the protocol does not have (RFC 6455, 7.4.1).
 UNREADABLE = 1003
@@ -60,6 +65,8 @@ class Reconnected:
                 message = await receive()
             if is_again := message.get("bytes") == AGAIN:
                 message = await receive()
+            if has_moved := (entry := message.get("bytes") or b"").startswith(MOVED):
+                message = await receive()
             if message["type"] != "websocket.receive":
                 return message
             asked = _read(message.get("bytes"))
@@ -67,6 +74,9 @@ class Reconnected:
                 return {"type": "websocket.disconnect", "code": UNREADABLE}
             if asked.WhichOneof("type") != "rerun_script":
                 return message
+            if has_moved:
+                asked.rerun_script.query_string = entry.removeprefix(MOVED).decode("utf-8", "replace")
+                message = {**message, "bytes": asked.SerializeToString()}
             drawn, contents = contents, contents | _contents(asked) if isinstance(address, str) else {}
             if is_first:
                 is_first = False

@@ -43,11 +43,11 @@ def area() -> DeltaGenerator:
 
 @contextmanager
 def words_of_picture(key: str) -> Iterator[None]:
-    """A place, in the container of this key, for words that are shown when the plots of `together` fit them."""
+    """A row, in the container of this key, for words that are shown when the plots of `together` fit them."""
     values = repr(sorted(state.newest_of_all().items(), key=lambda pair: pair[0]))
     name = hashlib.blake2b(values.encode("utf-8", "replace"), digest_size=6).hexdigest()
     st.session_state[_TOGETHER] = {"key": key, "name": name}
-    with st.container(key=f"says-{name}", width="content"):
+    with st.container(key=f"says-{name}", width="content", horizontal=True, vertical_alignment="center"):
         yield
 
 
@@ -84,10 +84,7 @@ def draw(
                 )
                 _edit(cell)
             if clear is not None:
-                with st.container(key="answer-clear", width="content"):
-                    button(
-                        "Clear selection", "close", "clear-selection", clear, type="tertiary", help="Clear selection"
-                    )
+                button("Clear selection", "close", "clear-selection", clear, type="tertiary", help="Clear selection")
         if second:
             st.caption(second)
 

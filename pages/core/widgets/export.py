@@ -22,8 +22,8 @@ from encoder.export import report
 from encoder.run import TRAINED, ModelSpec, Run, Text, code
 from encoder.run.command import command
 from pages.base.access import limits, visitors
+from pages.components import lazy
 from pages.components.copy_link import copy_link
-from pages.components.lazy import expander
 from pages.core.inputs.image_input import IMAGES
 from pages.core.stores import cache, input_kinds
 from pages.core.stores.model_access import models_root
@@ -76,7 +76,7 @@ class Export:
     def draw(self) -> None:
         """Draw "Export and share", closed at first: link, pictures, CSV, Parquet, HTML report, Python lines."""
         # Not a popover: at the end of a page it would open outside the screen when a map above it grows.
-        part = expander("Export and share", KEY, icon=":material/download:")
+        part = lazy.expander("Export and share", KEY, icon=":material/download:")
         if part is None:
             return
         program = self.program or python_lines(self.view, self.lines, is_traced=self.is_traced)
@@ -149,6 +149,11 @@ class Export:
         drawn = self.figures() if callable(self.figures) else self.figures
         parts = [Section(heading, figure=figure) for heading, figure in drawn.items()]
         return [*parts, Section("Numbers", table=self.frame())]
+
+
+def is_open() -> bool:
+    """Whether the panel is open: it shows all values of the page, and so each run is one of the whole page."""
+    return lazy.is_open(KEY)
 
 
 def _button(label: str, data: Callable[[], bytes], file: str, mime: str) -> None:
