@@ -102,7 +102,7 @@ def _caption(question: Question, look: Look) -> str:
     if query is not None:
         return f"Attention weights of “{at.names[at.token(query)]}”, L{at.layer} H{at.head}"
     if isinstance(question, NumberQuestion | HeadQuestion):
-        return f"What the model computes: {question.asked.title}"
+        return f"What the model computes: {question.title}"
     return "What the model computes"
 
 

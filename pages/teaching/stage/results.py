@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ import numpy as np
 import streamlit as st
 
 from encoder.errors import EncoderError
-from encoder.figures.numbers import exact_or_in_words, in_words
+from encoder.figures.numbers import exact_or_in_words
 from pages.core.stores import cache
 from pages.core.words.markdown import say_error
 from pages.teaching.questions import Look, Question, controls
@@ -23,8 +22,8 @@ from pages.teaching.stage import exhibit, votes
 from pages.teaching.stage.bars import Line
 from pages.teaching.stage.bars import table as bars_table
 
-#: Bars of a histogram; further answers are one bar together.
-BARS = 12
+#: Bars of a histogram; further answers are one bar together. Ranges of many different numbers.
+BARS, RANGES = 12, 8
 #: Titles of both votes.
 VOTES = ("First vote", "After the discussion")
 #: Of the table of all answers.
@@ -112,21 +111,36 @@ def _of_numbers(question: Question, look: Look | None, answers: Sequence[float])
     if len(values) <= BARS:
         found = [_bar(question, look, one, exact_or_in_words(one)) for one in values]
         return found, [values.index(one) for one in answers]
-    # Outliers must not squeeze all others into one bar: the outer bars take what lies beyond.
-    low, high = np.quantile(np.asarray(answers, dtype=np.float64), (0.05, 0.95))
-    edges = np.linspace(low, high, 9)
-    places = np.clip(np.digitize(answers, edges) - 1, 0, len(edges) - 2)
-    truth = question.truth(look).value
-    at = int(np.clip(np.digitize(truth, edges) - 1, 0, len(edges) - 2))
-    ranges = [f"{in_words(low)} to {in_words(high)}" for low, high in itertools.pairwise(edges)]
-    return [Bar(label, 0, k == at) for k, label in enumerate(ranges)], places.tolist()
+    groups = _grouped(question, look, values)
+    found = [replace(_bar(question, look, group[0], _span(group)), count=0) for group in groups]
+    return found, [next(at for at, group in enumerate(groups) if one in group) for one in answers]
+
+
+def _grouped(question: Question, look: Look | None, values: Sequence[float]) -> list[list[float]]:
+    """Different numbers as a few groups in ascending order: what is right, each known mistake, ranges of others."""
+    # Outliers must not squeeze all others into one bar.
+    edges = np.linspace(*np.quantile(values, (0.05, 0.95)), RANGES - 1)
+    groups: dict[object, list[float]] = {}
+    below = True
+    for value in values:
+        bar = _bar(question, look, value, "")
+        below = below and not bar.right
+        key = bar.right or bar.reason or (below, int(np.digitize(value, edges)))
+        groups.setdefault(key, []).append(value)
+    return sorted(groups.values())
+
+
+def _span(group: Sequence[float]) -> str:
+    """The smallest and the largest number of a group."""
+    ends = dict.fromkeys(exact_or_in_words(one) for one in (group[0], group[-1]))
+    return " to ".join(ends)
 
 
 def fewer(found: Sequence[Bar], most: int) -> list[Bar]:
-    """At most so many bars, in their order: what is right and the most frequent ones; the others are one bar."""
+    """At most so many bars, in their order: right, known mistakes, the most frequent; the others are one bar."""
     if len(found) <= most:
         return list(found)
-    ranked = sorted(found, key=lambda bar: (not bar.right, -bar.count))
+    ranked = sorted(found, key=lambda bar: (not bar.right, not bar.reason, -bar.count))
     kept = [bar for bar in found if bar in ranked[: most - 1]]
     rest = [bar for bar in found if bar not in kept]
     first = None if rest[0].first is None else sum(bar.first or 0 for bar in rest)

@@ -220,14 +220,15 @@ def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote, 
     answer, bars = exhibit.answer(question, look, truth), exhibit.html(question, look, truth)
     is_marked = bars.count("<tr") > MOST_LINES or question.kind == "draw"  # then question and row have the right number
     below = ""
-    if question.kind in OF_CLASS and vote.bars:  # next to what is right; reasons where the wall has room
-        few = replace(vote, bars=[replace(bar, reason="" if bars else bar.reason) for bar in vote.bars])
-        bars += results.of_class(question, look, few, revealed=True, most=MOST_LINES)
+    if question.kind in OF_CLASS and vote.bars:  # next to what is right
+        most = MOST_LINES - sum(bool(bar.reason) for bar in vote.bars)
+        bars += results.of_class(question, look, vote, revealed=True, most=most)
     elif question.kind == "order":
         below = results.of_class(question, look, vote, revealed=True, most=MOST_ORDERS)
     elif vote.mean is not None:  # it has the model's row, too
         bars = results.of_class(question, look, vote, revealed=True)
-    large = f"<p class='enc-wall-answer'>{html.escape(answer)}</p>" if answer and len(answer) <= 40 else ""
+    named = f"<small>{in_html(question.title)}</small> " if isinstance(question, NumberQuestion) else ""
+    large = f"<p class='enc-wall-answer'>{named}{html.escape(answer)}</p>" if answer and len(answer) <= 40 else ""
     said = large or f"<p class='enc-wall-true'>{in_html(controls.true_value(question, look, truth))}</p>"
     if isinstance(question, Choosing) and not isinstance(question, TokenQuestion):
         right = [question.choices(look)[one] for one in truth.answers]
