@@ -1083,7 +1083,7 @@ def test_many_different_numbers_become_a_histogram() -> None:
     assert sum(bar.count for bar in bars) == 41
     assert sum(bar.right is True for bar in bars) == 1
     (right,) = [bar for bar in bars if bar.right]
-    inside = [one for one in answers if abs(one - 0.5) <= 0.05]
+    inside = [one for one in answers if question.is_right(one, look)]
     assert right.count == len(inside), "what counts as right is in its bar, and nothing else"
     assert right.label == f"{min(inside)} to {max(inside)}"
     drawn = results.read(question, look, {"a": "0.5", "b": '"no number"', "c": "{"})
@@ -1333,7 +1333,7 @@ def test_a_link_to_a_room_is_about_joining(school: School) -> None:
     invited = Person(school, "classroom", room=code)
     assert [one.value for one in invited.app.title] == ["Join your class"]
     assert not [one for one in invited.app.button if one.key == "classroom:open"]
-    assert not invited.app.expander, "nothing is for teachers"
+    assert "For teachers" not in words(invited.app)
     assert invited.app.text_input(key="classroom:code").value == code
     invited.click("classroom:join")
     assert "choose one" in sentences(invited.app)
