@@ -34,6 +34,8 @@ CUT = """([selector, below]) => [...document.querySelectorAll(selector)]
 ON_PHONE = '[class*="st-key-ballot"] :is(p, button, label, input[type=range], textarea, [role=gridcell])'
 #: The row that was asked about, and the right answer among the class's.
 RIGHT_ON_PHONE = '[class*="st-key-ballot"] tr[data-right]'
+#: What a teacher needs at once: what comes next, the button that goes on, the answers, whom to ask.
+ON_DESK = ":is(.st-key-desk-turn, .st-key-desk-given) :is(p, button, tr), .st-key-room-reveal button"
 ON_WALL = ".enc-wall :is(h1, li, p, footer, tr)"
 #: Words of the wall that have less than a thirtieth of the window's height.
 SMALL = """() => [...document.querySelectorAll(".enc-wall :is(h1, li, p, footer, th, td, small)")]
@@ -146,6 +148,32 @@ def test_a_question_and_its_options_are_in_the_window_and_no_page_tells_the_answ
         wait_until_none(wall, CUT, [".enc-wall :is(h1, p, li, tr, footer), .st-key-wall-gesture .enc-gesture > *", 0])
         wait_until_none(wall, HIDDEN_ROWS)
         wait_until_none(wall, SMALL)
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1366, 768)])
+def test_the_first_screen_of_a_laptop_has_what_comes_next_and_whom_to_ask(
+    visit: Callable[..., Page], size: tuple[int, int]
+) -> None:
+    desk, wall, phone, code = room(visit)
+    desk.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    other = visit(f"/classroom?room={code}", **PHONE)
+    begin(desk, "03-one-weight-by-hand")
+    for number in range(4):
+        desk.locator(f".st-key-desk-next-{number} button").click()
+        desk.get_by_text(f"step {number + 1} of").wait_for()
+    together(desk, wall, phone, other)
+    for page, word in ((phone, "animal"), (other, "street")):
+        answers = page.locator('[class*="st-key-ballot"]')
+        answers.get_by_text(word, exact=True).tap()
+        answers.get_by_role("button", name="Answer", exact=True).tap()
+    for word in ("animal", "street"):
+        expect(desk.locator(".st-key-desk-given").get_by_text("Ask why").filter(has_text=word)).to_be_visible()
+    expect(desk.locator(".st-key-desk-turn")).to_contain_text("Next: ")
+    wait_until_none(desk, CUT, [ON_DESK, 44])
+    desk.get_by_role("button", name="Show the result").click()
+    desk.get_by_role("button", name="Show the result").wait_for(state="detached")
+    settle(desk)
+    wait_until_none(desk, CUT, [ON_DESK, 44])
 
 
 @pytest.mark.slow("a way of the stage that few use")

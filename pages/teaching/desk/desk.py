@@ -48,7 +48,8 @@ def draw(own: Seat, now: Room) -> None:
             with st.container(border=True):
                 _choose(now)
         else:
-            _turn(now, *opened)
+            with st.container(key="desk-turn"):
+                _turn(now, *opened)
         _question(now)
         if opened is not None:
             _script(*opened)
@@ -229,10 +230,11 @@ def _answers(asked: Asked) -> None:
         question, look = read(asked)
         if not asked.revealed:
             _ahead(question, look)
-        results.draw(now, asked, question, look, teaches=True)
-        _advice(now, asked, question, look)
-        _whom(now, asked, question, look)
-        _who(now, asked)
+        with st.container(key="desk-given"):
+            results.draw(now, asked, question, look, teaches=True)
+            _advice(now, asked, question, look)
+            _whom(now, asked, question, look)
+            _who(now, asked)
         _late(now, asked, question, look)
         moderation.answers(now, asked, question, look)
         if asked.revealed:  # last, since the row that an answer rests on is long
