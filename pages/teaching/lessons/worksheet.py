@@ -180,7 +180,7 @@ def _of_heads(question: HeadQuestion, look: Look) -> str:
         cells = (f"<td>{found[layer, head]:.3f}</td>" if (layer, head) in found else "<td></td>" for head in heads)
         rows.append(f"<th>L{layer}</th>{''.join(cells)}")
     inner = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"{_small(f'Of each head: {question.asked.title}.')}<table><tbody>{inner}</tbody></table>"
+    return f"{_small(f'Of each head: {question.title}.')}<table><tbody>{inner}</tbody></table>"
 
 
 def _of_sides(sides: Sequence[Any], look: Look) -> str | None:
