@@ -231,10 +231,16 @@ def _answers(asked: Asked) -> None:
         if not asked.revealed:
             _ahead(question, look)
         with st.container(key="desk-given"):
-            results.draw(now, asked, question, look, teaches=True)
-            _advice(now, asked, question, look)
-            _whom(now, asked, question, look)
-            _who(now, asked)
+            left, right = st.columns([3, 2])
+            with left:
+                if question.kind == "conclusion":  # each is below, with its author
+                    st.caption(f"{results.counted(len(votes.answers(now, asked.id)))} of the class")
+                else:
+                    results.draw(now, asked, question, look, teaches=True)
+            with right, st.container(gap="xsmall"):
+                _advice(now, asked, question, look)
+                _whom(now, asked, question, look)
+                _who(now, asked)
         _late(now, asked, question, look)
         moderation.answers(now, asked, question, look)
         if asked.revealed:  # last, since the row that an answer rests on is long
@@ -281,7 +287,7 @@ def _whom(now: Room, asked: Asked, question: Question, look: Look | None) -> Non
         gave = [one for one, value in vote.given.items() if controls.answer_text(question, look, value) == bar.label]
         names = [members[one].nickname for one in gave if one in members and members[one].nickname][:MOST_ASKED]
         who = ", ".join(map(plain, names)) if names else f"who said it ({bar.count})"
-        called = f"{bar.letter} {bar.label}".strip()
+        called = f"{bar.letter} {bar.label}".strip().rstrip(".")
         st.caption(f"Ask why **{plain(called)}**{' (right)' if bar.right else ''}: {who}")
 
 

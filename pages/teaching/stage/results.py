@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -179,7 +180,15 @@ def of_class(question: Question, look: Look | None, given: Vote, *, revealed: bo
     if given.mean is not None and look is not None and question.kind == "draw":
         first = given.first.mean if given.first is not None else None
         return _mean(look, given.mean, first, question.truth(look).value if revealed else None)
+    if question.kind == "conclusion":  # hardly two are the same
+        return _listed([bar.label for bar in fewer(given.bars, most)])
     return table(fewer(given.bars, most), show_right=revealed) if given.bars else ""
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """Sentences of the class below each other; every text is escaped."""
+    items = "".join(f"<li>{html.escape(one)}</li>" for one in texts)
+    return f"<ul class='enc-texts' aria-label='Answers of the class'>{items}</ul>" if items else ""
 
 
 def _mean(look: Look, mean: Sequence[float], first: Sequence[float] | None, model: Sequence[float] | None) -> str:

@@ -128,7 +128,8 @@ def face(
     value = ""
     if asked.revealed and isinstance(question, ConclusionQuestion) and question.model:
         shown = "" if look is None else exhibit.picture(question, look, asked.view, question.truth(look))
-        inner = f"<p class='enc-wall-true'>{in_html(question.model)}</p>{_exhibit(shown)}"
+        said = f"<small>A model answer</small><br>{in_html(question.model)}"
+        inner = f"<p class='enc-wall-true'>{said}</p>{_exhibit(shown)}"
     elif asked.revealed and look is not None and (truth := question.truth(look)).value is not None:
         inner = _revealed(question, look, truth, vote, asked.view)
         if isinstance(question, NumberQuestion) and exhibit.row(question, look, truth):
