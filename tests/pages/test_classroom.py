@@ -1238,7 +1238,7 @@ def test_many_bars_become_fewer_and_none_is_lost() -> None:
     found = [results.Bar(str(number), number, number == 1, first=1) for number in range(6)]
     fewer = results.fewer(found, 4)
     assert [(bar.label, bar.count, bar.first) for bar in fewer] == [
-        ("1", 1, 1), ("4", 4, 1), ("5", 5, 1), ("3 other answers", 5, 3),
+        ("1", 1, 1), ("4", 4, 1), ("5", 5, 1), ("other answers", 5, 3),
     ]  # fmt: skip
     assert results.fewer(found, 6) == found
 

@@ -174,7 +174,13 @@ LABELS = {
     "sentence_cosine": "cosine",
     "pooled_cosine": "cosine",
     "padding_cosine": "cosine",
+    "transformed_norm": "norm of the transformed value",
+    "update": "relative update",
+    "missed": "1 − cosine without the head",
+    "missed_word": "fall of the probability",
     "missed_output": "fall of the log probability",
+    "word_effect": "fall of the cosine without the word",
+    "pair_share": "part of the cosine",
     "written_probability": "probability of the output",
 }
 #: What a reader sees of the sizes of a model.

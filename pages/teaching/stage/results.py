@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -108,33 +108,40 @@ def _of_texts(question: Question, look: Look | None, answers: Sequence[Any]) -> 
 
 
 def _of_numbers(question: Question, look: Look | None, answers: Sequence[float]) -> tuple[list[Bar], list[int]]:
-    values = sorted(set(answers))
-    if len(values) <= BARS:
-        found = [_bar(question, look, one, exact_or_in_words(one)) for one in values]
-        return found, [values.index(one) for one in answers]
-    groups = _grouped(question, look, values)
-    found = [replace(_bar(question, look, group[0], _span(group)), count=0) for group in groups]
-    return found, [next(at for at, group in enumerate(groups) if one in group) for one in answers]
+    """The bars in ascending order, still without counts, and the place of each answer's bar."""
+    known = {one: _bar(question, look, one, exact_or_in_words(one)) for one in sorted(set(answers))}
+    groups = _grouped(known, lambda one: known[one])  # those that are shown alike are one
+    if len(groups) > BARS:
+        groups = _ranges(known)
+    place = {one: at for at, group in enumerate(groups) for one in group}
+    found = [replace(known[group[0]], label=_span(group), count=0) for group in groups]
+    return found, [place[one] for one in answers]
 
 
-def _grouped(question: Question, look: Look | None, values: Sequence[float]) -> list[list[float]]:
-    """Different numbers as a few groups in ascending order: what is right, each known mistake, ranges of others."""
+def _grouped(values: Iterable[float], key: Callable[[float], object]) -> list[list[float]]:
+    groups: dict[object, list[float]] = {}
+    for one in values:
+        groups.setdefault(key(one), []).append(one)
+    return sorted(groups.values())
+
+
+def _ranges(known: Mapping[float, Bar]) -> list[list[float]]:
+    """Many different numbers as a few groups: what is right, each known mistake, and ranges of others on both sides."""
+    values = [*known]
     # Outliers must not squeeze all others into one bar.
     edges = np.linspace(*np.quantile(values, (0.05, 0.95)), RANGES - 1)
-    groups: dict[object, list[float]] = {}
-    below = True
-    for value in values:
-        bar = _bar(question, look, value, "")
-        below = below and not bar.right
-        key = bar.right or bar.reason or (below, int(np.digitize(value, edges)))
-        groups.setdefault(key, []).append(value)
-    return sorted(groups.values())
+    right = [one for one in values if known[one].right] or values[-1:]
+
+    def key(one: float) -> object:
+        bar = known[one]
+        return bar.right or bar.reason or (one < right[0], int(np.digitize(one, edges)))
+
+    return _grouped(values, key)
 
 
 def _span(group: Sequence[float]) -> str:
     """The smallest and the largest number of a group."""
-    ends = dict.fromkeys(exact_or_in_words(one) for one in (group[0], group[-1]))
-    return " to ".join(ends)
+    return " to ".join(dict.fromkeys(exact_or_in_words(one) for one in (group[0], group[-1])))
 
 
 def fewer(found: Sequence[Bar], most: int) -> list[Bar]:
@@ -145,7 +152,7 @@ def fewer(found: Sequence[Bar], most: int) -> list[Bar]:
     kept = [bar for bar in found if bar in ranked[: most - 1]]
     rest = [bar for bar in found if bar not in kept]
     first = None if rest[0].first is None else sum(bar.first or 0 for bar in rest)
-    return [*kept, Bar(f"{len(rest)} other answers", sum(bar.count for bar in rest), None, first=first)]
+    return [*kept, Bar("other answers", sum(bar.count for bar in rest), None, first=first)]
 
 
 def draw(now: Room, asked: Asked, question: Question, look: Look | None, *, teaches: bool = False) -> None:
