@@ -35,7 +35,7 @@ def main() -> None:
         first, rest = good[following], [*good[:following], *good[following + 1 :]]
         minutes = sum(lesson.minutes for lesson in good)
         st.markdown(
-            f"{'Go on' if any(map(progress.answered, good)) else 'Begin'} with **“{plain(first.title)}”**. "
+            f"{'Go on' if any(map(progress.answered, good)) else 'Begin'} with **{plain(first.heading)}**. "
             f"All {len(good)} lessons together: {minutes // 60} hours {minutes % 60} minutes."
         )
         _card(first)

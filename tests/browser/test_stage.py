@@ -173,8 +173,8 @@ def class_of(question: Question, look: Look) -> dict[str, str]:
     return {f"member-{number}": json.dumps(one) for number, one in enumerate(given)}
 
 
-@pytest.mark.sample(8, "every result of other lessons, with the answers of a large class")
-@pytest.mark.parametrize("name", LESSONS)
+@pytest.mark.sample(4, "every result of another lesson, with the answers of a large class")
+@pytest.mark.parametrize("name", [LESSONS[place] for place in (2, 4, 10, 15)])
 def test_a_wall_has_room_for_what_is_right_and_for_what_a_large_class_said(
     visit: Callable[..., Page], name: str
 ) -> None:
