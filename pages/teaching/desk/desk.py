@@ -49,11 +49,11 @@ def draw(own: Seat, now: Room) -> None:
                 _choose(now)
         else:
             with st.container(key="desk-turn"):
-                _turn(now, *opened)
+                is_over = _turn(now, *opened)
         _question(now)
         if opened is not None:
             _script(*opened)
-            with st.expander("Another lesson, another language", icon=":material/menu_book:"):
+            with st.expander("Another lesson, another language", icon=":material/menu_book:", expanded=is_over):
                 _choose(now, opened[0])
     with side:
         _invitation(now)
@@ -121,8 +121,8 @@ def _choose(now: Room, opened: Lesson | None = None) -> None:
         button("Begin this lesson", "play_arrow", "desk:begin", begin, type=kind)
 
 
-def _turn(now: Room, lesson: Lesson, number: int) -> None:
-    """Where the class is, Back and Next, and what comes next: along the path, otherwise in the lesson."""
+def _turn(now: Room, lesson: Lesson, number: int) -> bool:
+    """Where the class is, Back and Next, and what comes next, along the path or in the lesson; whether nothing does."""
     along = _path(now)
     at = along.place(lesson.name, number) if along else None
     marks = along.marks if along else ()
@@ -163,6 +163,7 @@ def _turn(now: Room, lesson: Lesson, number: int) -> None:
         st.markdown(
             "**The lesson is over.** Save “Answers as CSV” below. Then choose another lesson, or close the room."
         )
+    return following is None
 
 
 def _script(lesson: Lesson, number: int) -> None:
