@@ -83,7 +83,7 @@ def _lessons() -> str:
     for one in map(_lesson, LESSONS):
         asked = sum(step.question is not None for step in one.steps)
         rows.append(
-            f'<dt><a href="{one.name}.html">{html.escape(one.title)}</a></dt>'
+            f'<dt><a href="{one.name}.html">{html.escape(one.heading)}</a></dt>'
             f"<dd>{asked} questions, {one.minutes} minutes</dd>"
         )
     return f"<dl>{''.join(rows)}</dl>"

@@ -29,9 +29,12 @@ def main() -> None:
     if own is not None and now is not None and not own.teaches:
         _wait(own, now)
         return
+    if own is None and state.get(RoomParams.code):
+        _invited()
+        return
     row = heading(
         "A room shows the teacher's view on every screen of a class. Students join with a code, without an account; "
-        f"answers arrive at once. Nothing is kept after the room closes, or after {limits.ROOM_HOURS.value} hours."
+        f"answers arrive at once. {_kept()}"
     )
     with row:
         learn_parts.choose("classroom")
@@ -41,6 +44,31 @@ def main() -> None:
         _door()
     else:
         desk.draw(own, now)
+
+
+def _kept() -> str:
+    return f"Nothing is kept after the room closes, or after {limits.ROOM_HOURS.value} hours."
+
+
+def _invited() -> None:
+    """The door of a link to a room: nothing of it is for teachers, but the way to their own."""
+    with st.container(key="classroom-invited"):
+        st.title("Join your class", anchor=False)
+        if said := session.said():
+            st.warning(said, icon=":material/info:")
+        _fields()
+        st.caption(f"You need no account. {_kept()}")
+        button("I teach: open a room", "meeting_room", "classroom:teach", _forget_code, type="tertiary")
+    _kept_rooms()
+
+
+def _forget_code() -> None:
+    state.put(RoomParams.code, "")
+
+
+def _kept_rooms() -> None:
+    """The rooms that this browser has the key of, and a teacher's link."""
+    room_door(key="classroom:door", left=session.has_left(), on_teach=partial(session.attempt, session.take_key))
 
 
 def _wait(own: Seat, now: Room) -> None:
@@ -65,8 +93,8 @@ def _door() -> None:
         say_error(error, st.info, icon=":material/block:")
         return
     st.markdown("Open a room, let the class join by its code, and teach **45 or 90 minutes** (“For teachers”).")
-    # A phone shows the first one above, and a laptop without a code of a link the second one at the left (page.css).
-    with st.container(key="classroom-doors" if state.get(RoomParams.code) else "classroom-doors-teaching"):
+    # A phone shows the first one above, and a laptop the second one at the left (page.css).
+    with st.container(key="classroom-doors"):
         first, second = st.columns(2, gap="large")
     with first, st.container(border=True, height="stretch"):  # thirty join a room that one opens
         _join()
@@ -87,9 +115,8 @@ def _open() -> None:
             icon=":material/wifi_off:",
         )
     open_room = partial(session.attempt, session.open_room, named=named)
-    kind = "secondary" if state.get(RoomParams.code) else "primary"
-    button("Open a room", "meeting_room", "classroom:open", open_room, type=kind)
-    room_door(key="classroom:door", left=session.has_left(), on_teach=partial(session.attempt, session.take_key))
+    button("Open a room", "meeting_room", "classroom:open", open_room, type="primary")
+    _kept_rooms()
 
 
 def _paths() -> None:
@@ -116,6 +143,11 @@ def _paths() -> None:
 def _join() -> None:
     st.header("Join a room", anchor=False)
     st.markdown("The projector shows the code. Your screen then follows your teacher, and the questions come to it.")
+    _fields()
+
+
+def _fields() -> None:
+    """Code, nickname where the teacher asks for one, and the button."""
     if _CODE not in st.session_state:
         st.session_state[_CODE] = state.get(RoomParams.code)
     with st.form("classroom:form", border=False):  # Enter joins, too

@@ -35,7 +35,7 @@ def main() -> None:
         first, rest = good[following], [*good[:following], *good[following + 1 :]]
         minutes = sum(lesson.minutes for lesson in good)
         st.markdown(
-            f"{'Go on' if any(map(progress.answered, good)) else 'Begin'} with **“{plain(first.title)}”**. "
+            f"{'Go on' if any(map(progress.answered, good)) else 'Begin'} with **{plain(first.heading)}**. "
             f"All {len(good)} lessons together: {minutes // 60} hours {minutes % 60} minutes."
         )
         _card(first)
@@ -56,7 +56,7 @@ def main() -> None:
 def _card(lesson: Lesson) -> None:
     """The first lesson in which nothing is answered, or the first of all, with what one learns."""
     with st.container(border=True):
-        st.header(f"{lesson.label} · {plain(lesson.title)}".removeprefix(" · "), anchor=False)
+        st.header(plain(lesson.heading), anchor=False)
         st.caption(f"{_facts(lesson)} · {_length(lesson)}")
         st.markdown(_goals(lesson))
         _start(lesson, f"Start “{plain(lesson.title)}”", type="primary")
@@ -64,7 +64,7 @@ def _card(lesson: Lesson) -> None:
 
 def _row(lesson: Lesson) -> None:
     with st.container(gap=None):
-        _start(lesson, f"{lesson.label} · {plain(lesson.title)}".removeprefix(" · "), help=_goals(lesson))
+        _start(lesson, plain(lesson.heading), help=_goals(lesson))
         st.caption(_facts(lesson))
 
 

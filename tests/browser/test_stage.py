@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import re
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
 from pages.core.frame.frame import import_params
 from pages.teaching.lessons import library
+from pages.teaching.questions import Look, Question
+from pages.teaching.questions.kinds import HeadQuestion, OrderQuestion
+from pages.teaching.questions.question import Choosing
+from pages.teaching.rooms import Asked
+from pages.teaching.stage import wall as stage
 from tests.browser.test_every_page import ALL, violations
 from tests.conftest import PATIENCE, check_width, query, settle, wait_until_none
 
@@ -34,13 +41,15 @@ CUT = """([selector, below]) => [...document.querySelectorAll(selector)]
 ON_PHONE = '[class*="st-key-ballot"] :is(p, button, label, input[type=range], textarea, [role=gridcell])'
 #: The row that was asked about, and the right answer among the class's.
 RIGHT_ON_PHONE = '[class*="st-key-ballot"] tr[data-right]'
+#: What a teacher needs at once: what comes next, the button that goes on, the answers, whom to ask.
+ON_DESK = ":is(.st-key-desk-turn, .st-key-desk-given) :is(p, button, tr), .st-key-room-reveal button"
 ON_WALL = ".enc-wall :is(h1, li, p, footer, tr)"
 #: Words of the wall that have less than a thirtieth of the window's height.
 SMALL = """() => [...document.querySelectorAll(".enc-wall :is(h1, li, p, footer, th, td, small)")]
   .filter((one) => one.textContent.trim() && parseFloat(getComputedStyle(one).fontSize) < innerHeight / 30)
   .map((one) => one.textContent.slice(0, 40))"""
 #: Rows of an exhibit that have no room in it.
-HIDDEN_ROWS = """() => [...document.querySelectorAll(".enc-wall-exhibit tr")].filter((row) => {
+HIDDEN_ROWS = """() => [...document.querySelectorAll(".enc-wall-exhibit :is(tr, li)")].filter((row) => {
   const [inner, outer] = [row, row.closest(".enc-wall-exhibit")].map((one) => one.getBoundingClientRect());
   return inner.top < outer.top - 1 || inner.bottom > outer.bottom + 1;
 }).map((row) => row.textContent)"""
@@ -146,6 +155,71 @@ def test_a_question_and_its_options_are_in_the_window_and_no_page_tells_the_answ
         wait_until_none(wall, CUT, [".enc-wall :is(h1, p, li, tr, footer), .st-key-wall-gesture .enc-gesture > *", 0])
         wait_until_none(wall, HIDDEN_ROWS)
         wait_until_none(wall, SMALL)
+
+
+def class_of(question: Question, look: Look) -> dict[str, str]:
+    """The answers of a class: right, each known mistake, and many others."""
+    truth = question.truth(look)
+    others: list[Any] = []
+    if question.kind == "number":
+        others = [truth.value + (0.3137 * part) * (abs(truth.value) or 1) for part in range(-9, 10) if part]
+    elif isinstance(question, HeadQuestion):
+        others = [list(place) for place in question.choices(look)[3:13]]
+    elif isinstance(question, OrderQuestion):
+        others = [list(order) for order in itertools.islice(itertools.permutations(map(str, question.items)), 6)]
+    elif isinstance(question, Choosing):
+        others = [*question.choices(look)]
+    given = [*truth.answers, *(question.mistaken(one, look) for one in question.mistakes), *others]
+    return {f"member-{number}": json.dumps(one) for number, one in enumerate(given)}
+
+
+@pytest.mark.sample(4, "every result of another lesson, with the answers of a large class")
+@pytest.mark.parametrize("name", [LESSONS[place] for place in (2, 4, 10, 15)])
+def test_a_wall_has_room_for_what_is_right_and_for_what_a_large_class_said(
+    visit: Callable[..., Page], name: str
+) -> None:
+    _, wall, _, _ = room(visit)
+    lesson = library.find(name)
+    assert lesson
+    for number, step in lesson.numbered():
+        question = step.question
+        if question is None or question.kind in ("conclusion", "draw", "gesture", "sentence"):
+            continue
+        look = library.look_of(step.view)
+        answers, code = class_of(question, look), "<small class='enc-wall-code'>school.example · <b>ABC DEF</b></small>"
+        asked = Asked(f"R-{number}", question.definition(), step.view, revealed=True)
+        shown = stage.face(asked, question, look, answers, len(answers), code)
+        wall.evaluate("(shown) => { document.querySelector('.enc-wall').outerHTML = shown; }", shown)
+        for found in (wall.evaluate(HIDDEN_ROWS), wall.evaluate(SMALL), wall.evaluate(CUT, [ON_WALL, 0])):
+            assert found == [], number
+
+
+def test_the_first_screen_of_a_laptop_has_what_comes_next_and_whom_to_ask(visit: Callable[..., Page]) -> None:
+    desk, wall, phone, code = room(visit)
+    other = visit(f"/classroom?room={code}", **PHONE)
+    begin(desk, "03-one-weight-by-hand")
+    for number in range(4):
+        desk.locator(f".st-key-desk-next-{number} button").click()
+        desk.get_by_text(f"step {number + 1} of").wait_for()
+    together(desk, wall, phone, other)
+    for page, word in ((phone, "animal"), (other, "street")):
+        answers = page.locator('[class*="st-key-ballot"]')
+        answers.get_by_text(word, exact=True).tap()
+        answers.get_by_role("button", name="Answer", exact=True).tap()
+    for word in ("animal", "street"):
+        expect(desk.locator(".st-key-desk-given").get_by_text("Ask why").filter(has_text=word)).to_be_visible()
+    expect(desk.locator(".st-key-desk-turn")).to_contain_text("Next: ")
+
+    def check_sizes() -> None:
+        for width, height in ((1280, 800), (1366, 768)):
+            desk.set_viewport_size({"width": width, "height": height})
+            wait_until_none(desk, CUT, [ON_DESK, 44])
+
+    check_sizes()
+    desk.get_by_role("button", name="Show the result").click()
+    desk.get_by_role("button", name="Show the result").wait_for(state="detached")
+    settle(desk)
+    check_sizes()
 
 
 @pytest.mark.slow("a way of the stage that few use")

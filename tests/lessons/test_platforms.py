@@ -14,6 +14,7 @@ import pytest
 from pages.core.frame.frame import import_params
 from pages.teaching.lessons import lesson, library, platforms
 from pages.teaching.lessons.platforms import Item
+from pages.teaching.questions.kinds import HeadQuestion
 from tests.lessons.test_lesson import ABOUT
 
 SERVER = "https://school.example/encoderscope/"
@@ -53,6 +54,8 @@ SCHEMA: dict[str, tuple[set[str], list[str] | None]] = {
     "baseValue": ({"baseType"}, []),
     "setOutcomeValue": ({"identifier"}, ["baseValue"]),
 }
+#: Elements of HTML that an item's body may have, too.
+OF_TEXT = {"a", "b", "br", "div", "i", "small", "span", "table", "tbody", "td", "th", "tr"}
 #: What is allowed as an identifier, and Moodle as the share of an answer that this project writes.
 IDENTIFIER, SHARES = re.compile(r"[A-Za-z_][\w.-]*"), {"0", "100"}
 
@@ -192,6 +195,37 @@ def test_every_question_has_what_moodles_import_reads(every: list[Item]) -> None
             assert len(shares) > 1
         if kind == "numerical":
             assert float(question.findtext("answer/tolerance") or "") >= 0
+
+
+@pytest.mark.parametrize("name", ["03-one-weight-by-hand", "04-heads", "06-feed-forward-and-residual-stream"])
+def test_without_a_server_a_question_has_its_numbers_or_says_where_they_are(name: str) -> None:
+    import_params()
+    one = library.find(name)
+    assert one
+    steps = {f"lesson-{name}-{number}": step for number, step in one.numbered()}
+    for item in platforms.items(one):
+        question = steps[item.name].question
+        assert question
+        said = ET.fromstring(f"<p>{platforms._about(item)}</p>")
+        text = "".join(said.itertext())
+        numbers = [float(found.replace(",", "")) for found in re.findall(r"-?\d[\d,]*\.?\d*(?!\w)", text)]
+        if question.look and question.kind != "conclusion":
+            assert item.given, "what is read off the screen"
+        if isinstance(question, HeadQuestion):
+            rows = [[cell.text or "" for cell in row] for row in said.iter("tr")]
+            found = {
+                f"{row[0]} {head}": float(cell)
+                for row in rows[1:]
+                for head, cell in zip(rows[0][1:], row[1:], strict=True)
+            }
+            assert max(found, key=lambda head: found[head]) in item.answers
+        elif question.kind == "number" and question.look:
+            root = question.asked.quantity.name == "score"  # type: ignore[attr-defined]
+            by_hand = numbers[0] / numbers[1] ** (0.5 if root else 1)
+            assert item.low <= by_hand <= item.high
+        for element in ET.fromstring(platforms.qti_item(item)).iter():
+            assert element.tag.removeprefix(NS) in SCHEMA.keys() | OF_TEXT
+        assert (item.own in text) == (item.given is None), "it says where the picture is"
 
 
 def test_foreign_text_is_text() -> None:

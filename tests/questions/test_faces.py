@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from typing import Any
@@ -14,6 +15,7 @@ from pages.core.words import symbols
 from pages.teaching.lessons import library
 from pages.teaching.lessons.lesson import Step
 from pages.teaching.questions import Look, Question, gestures, read_question
+from pages.teaching.questions.kinds import NumberQuestion
 from pages.teaching.rooms import Asked
 from pages.teaching.stage import bars, exhibit, results, wall
 
@@ -76,6 +78,28 @@ def test_a_teacher_can_call_an_option_and_the_class_has_read_what_the_step_says(
 def test_a_result_shows_what_it_rests_on(lesson: str, number: int, part: str) -> None:
     question, look, step = of_lesson(lesson, number)
     assert part in face(question, look, {}, revealed=True, view=step.view).partition("enc-wall-exhibit")[2]
+
+
+def test_a_number_on_the_wall_says_what_it_is_and_why_answers_are_wrong() -> None:
+    for lesson, number, wrong in (
+        ("03b-from-weight-to-output", 1, 4),
+        ("01-tokens", 4, 2),
+        ("05-padding-and-masks", 5, 0),
+    ):
+        question, look, _ = of_lesson(lesson, number)
+        assert isinstance(question, NumberQuestion)
+        answers = {"one": json.dumps(wrong), "two": json.dumps(question.truth(look).value), "three": "7.25"}
+        reason, _ = question.reason(wrong, look)
+        assert reason
+        shown = face(question, look, answers, revealed=True)
+        assert f"“{reason}”" in html.unescape(shown)
+        assert "Answers of the class" in shown
+        if "enc-wall-answer" in shown:  # a long row has the number next to the question, and a caption
+            assert f"<small>{question.title}</small>" in shown
+    assert {of_lesson("03-one-weight-by-hand", 5)[0].title, of_lesson("03-one-weight-by-hand", 1)[0].title} == {  # type: ignore[attr-defined]
+        "variance of q · k",
+        "numbers in a query of one head (d_k)",
+    }, "the same number of the model, and another meaning"
 
 
 def test_a_map_has_the_weights_of_its_head() -> None:

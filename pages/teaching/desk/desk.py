@@ -43,10 +43,18 @@ def draw(own: Seat, now: Room) -> None:
     """The whole desk: what comes next and what they answered; on a narrow screen this is above all else."""
     main, side = st.columns([5, 3], gap="large")
     with main:
-        opened = _lesson(now)
+        opened = _opened(now)
+        if opened is None:
+            with st.container(border=True):
+                _choose(now)
+        else:
+            with st.container(key="desk-turn"):
+                is_over = _turn(now, *opened)
         _question(now)
         if opened is not None:
             _script(*opened)
+            with st.expander("Another lesson, another language", icon=":material/menu_book:", expanded=is_over):
+                _choose(now, opened[0])
     with side:
         _invitation(now)
         _controls(now)
@@ -72,56 +80,66 @@ def _invitation(now: Room) -> None:
 # --- lesson -----------------------------------------------------------------------------------------------------------
 
 
-def _lesson(now: Room) -> tuple[Lesson, int] | None:
-    """Choose a path or a lesson, and turn its steps; returns the open lesson and the number of its step."""
-    box = st.container(border=True)
-    with box:
-        languages.choose(help="Counts from the next step on. Buttons and other words of the app are in English.")
+def _opened(now: Room) -> tuple[Lesson, int] | None:
+    """The open lesson, and the number of its step."""
+    name, number = now.view.get(LessonParams.lesson.name, ""), int(now.view.get(LessonParams.number.name, "1"))
+    found = library.find(name, state.get(LessonParams.language)) if name else None
+    return None if found is None else (found, found.nearest(number))
+
+
+def _path(now: Room) -> path.Path | None:
+    """The path that the class follows."""
+    return path.paths().get(now.view.get(LessonParams.path.name, ""))
+
+
+def _choose(now: Room, opened: Lesson | None = None) -> None:
+    """Choose a language, and a path or a lesson. opened: the one that the class is in."""
+    languages.choose(help="Counts from the next step on. Buttons and other words of the app are in English.")
     language = state.get(LessonParams.language)
     lessons = {one.name: one for one in library.lessons(language)[0]}
-    name, number = now.view.get(LessonParams.lesson.name, ""), int(now.view.get(LessonParams.number.name, "1"))
-    opened = lessons.get(name)
-    along = path.paths().get(now.view.get(LessonParams.path.name, "")) if opened else None
-    shown = along.name if along else name
+    along = _path(now) if opened else None
+    shown = along.name if along else opened.name if opened else now.view.get(LessonParams.lesson.name, "")
     titles = {one.name: f"Path: {one.title}" for one in path.paths().values()}
     only_english = set(lessons) - library.translated(language) if language else set()
     titles |= {
-        one.name: f"{one.title} · {one.minutes} min" + (" · in English" if one.name in only_english else "")
+        one.name: f"{one.heading} · {one.minutes} minutes" + (" · in English" if one.name in only_english else "")
         for one in lessons.values()
     }
-    with box:
-        chosen = st.selectbox(
-            "Lesson",
-            list(titles),
-            index=list(titles).index(shown) if opened else None,
-            key=f"desk:lesson:{shown}",
-            format_func=lambda one: titles[one],
-            placeholder="Choose a path or a lesson, or open any page: the class follows you",
-        )
-        if chosen and chosen != shown:
-            first = path.paths()[chosen].marks[0] if chosen in path.paths() else None
-            lesson = lessons[first.lesson if first else chosen]
-            begin = partial(show_step, lesson, first.step if first else lesson.first, chosen if first else "")
-            kind = "secondary" if question_box.waits(now) else "primary"
-            button("Begin this lesson", "play_arrow", "desk:begin", begin, type=kind)
-        elif opened:
-            _turn(now, opened, opened.nearest(number), along, lessons)
-            return opened, opened.nearest(number)
-    return None
+    chosen = st.selectbox(
+        "Lesson",
+        list(titles),
+        index=list(titles).index(shown) if opened else None,
+        key=f"desk:lesson:{shown}",
+        format_func=lambda one: titles[one],
+        placeholder="Choose a path or a lesson, or open any page: the class follows you",
+    )
+    if chosen and (chosen != shown or opened is None):
+        first = path.paths()[chosen].marks[0] if chosen in path.paths() else None
+        lesson = lessons[first.lesson if first else chosen]
+        begin = partial(show_step, lesson, first.step if first else lesson.first, chosen if first else "")
+        kind = "secondary" if question_box.waits(now) else "primary"
+        button("Begin this lesson", "play_arrow", "desk:begin", begin, type=kind)
 
 
-def _turn(now: Room, lesson: Lesson, number: int, along: path.Path | None, lessons: Mapping[str, Lesson]) -> None:
-    """Back and Next: along the path at a step of it, otherwise through the lesson."""
+def _turn(now: Room, lesson: Lesson, number: int) -> bool:
+    """Where the class is, Back and Next, and what comes next, along the path or in the lesson; whether nothing does."""
+    along = _path(now)
     at = along.place(lesson.name, number) if along else None
     marks = along.marks if along else ()
 
     def other(by: int) -> tuple[Lesson, int] | None:
         if at is None:
             return (lesson, number + by) if lesson.first <= number + by <= lesson.last else None
-        return (lessons[marks[at + by].lesson], marks[at + by].step) if 0 <= at + by < len(marks) else None
+        if not 0 <= at + by < len(marks):
+            return None
+        found = library.find(marks[at + by].lesson, state.get(LessonParams.language))
+        return None if found is None else (found, marks[at + by].step)
 
-    waits, is_last = question_box.waits(now), other(1) is None
+    waits, following = question_box.waits(now), other(1)
     progress.note_drawn(lesson, number, "desk:back:", "desk:next:")
+    st.markdown(
+        f"{plain(lesson.heading)}, step {number} of {lesson.last}: **{in_markdown(lesson.step(number).title)}**"
+    )
     # The keys have the number: a click that a reconnect repeats turns no second page.
     place = number if at is None else f"path:{at}"
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -132,28 +150,27 @@ def _turn(now: Room, lesson: Lesson, number: int, along: path.Path | None, lesso
                 icon,
                 f"desk:{title.lower()}:{place}",
                 partial(progress.turn, show_step, *(to or (lesson, number))),
-                type="primary" if by > 0 and not waits and not is_last else "secondary",
+                type="primary" if by > 0 and not waits and following else "secondary",
                 disabled=to is None,
             )
-    if is_last and not waits:
+        if following:
+            then = following[0].step(following[1])
+            st.markdown(f"Next: {in_markdown(then.title)}" + (" (with a question)" if then.question else ""))
+    if at is not None and along:
+        mark = marks[at]
+        st.caption(f"Minute {mark.at} to {mark.at + mark.minutes} of {along.name}. {plain(mark.do)}")
+    if following is None and not waits:
         st.markdown(
             "**The lesson is over.** Save “Answers as CSV” below. Then choose another lesson, or close the room."
         )
-    st.markdown(f"**{in_markdown(lesson.step(number).title)}** · step {number} of {lesson.last}")
-    if at is not None and along:
-        mark = marks[at]
-        following = other(1)
-        then = f" Next: {in_markdown(following[0].step(following[1]).title)}." if following else ""
-        st.caption(f"Minute {mark.at} to {mark.at + mark.minutes} of {along.name}. {plain(mark.do)}{then}")
+    return following is None
 
 
 def _script(lesson: Lesson, number: int) -> None:
     """What the class reads at this step, below what the teacher needs at once."""
     with st.container(border=True):
+        st.caption("What the class reads at this step")
         st.markdown(lesson.step(number).prose)
-        if number < lesson.last and not state.get(LessonParams.path):
-            following = lesson.step(number + 1)
-            st.caption(f"Next: {in_markdown(following.title)}" + (" (with a question)" if following.question else ""))
 
 
 def show_step(lesson: Lesson, number: int, along: str | None = None) -> None:
@@ -212,16 +229,23 @@ def _answers(asked: Asked) -> None:
     _refresh(now, "answers")
     try:
         question, look = read(asked)
-        if asked.revealed:
-            outcome.truth(question, look, mean=results.of_room(now, asked, question, look).mean)
-        else:
+        if not asked.revealed:
             _ahead(question, look)
-        results.draw(now, asked, question, look, teaches=True)
+        with st.container(key="desk-given"):
+            left, right = st.columns([3, 2])
+            with left:
+                if question.kind == "conclusion":  # each is below, with its author
+                    st.caption(f"{results.counted(len(votes.answers(now, asked.id)))} of the class")
+                else:
+                    results.draw(now, asked, question, look, teaches=True)
+            with right, st.container(gap="xsmall"):
+                _advice(now, asked, question, look)
+                _whom(now, asked, question, look)
+                _who(now, asked)
         _late(now, asked, question, look)
-        _advice(now, asked, question, look)
         moderation.answers(now, asked, question, look)
-        _whom(now, asked, question, look)
-        _who(now, asked)
+        if asked.revealed:  # last, since the row that an answer rests on is long
+            outcome.truth(question, look, mean=results.of_room(now, asked, question, look).mean)
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
 
@@ -264,7 +288,7 @@ def _whom(now: Room, asked: Asked, question: Question, look: Look | None) -> Non
         gave = [one for one, value in vote.given.items() if controls.answer_text(question, look, value) == bar.label]
         names = [members[one].nickname for one in gave if one in members and members[one].nickname][:MOST_ASKED]
         who = ", ".join(map(plain, names)) if names else f"who said it ({bar.count})"
-        called = f"{bar.letter} {bar.label}".strip()
+        called = f"{bar.letter} {bar.label}".strip().rstrip(".")
         st.caption(f"Ask why **{plain(called)}**{' (right)' if bar.right else ''}: {who}")
 
 
@@ -287,6 +311,8 @@ def export(now: Room) -> bytes:
             about, vote = _readable(asked), 2 if asked.before else 1
             of = library.step_of(asked.definition, asked.view)
             given = session.answers(now.code, asked.id)
+            if given or came_late or asked.revealed:  # not where the teacher only came by: who has not answered
+                given = {one: "" for one in members if one not in came_late} | given
             rows += results.rows(*about, given, members, vote, store.times(now.code, asked.id), step=of)
             rows += results.rows(*about, came_late, members, vote, then, late=True, step=of)
     for name, given in sorted(late.items()):

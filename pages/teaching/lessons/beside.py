@@ -75,7 +75,7 @@ def waits(opened: Open) -> bool:
 def _text(opened: Open) -> None:
     lesson, step = opened.lesson, opened.step
     place = f"step {opened.number} of {lesson.last}" if opened.number else "where we are"
-    st.caption(f"{plain(lesson.title)} · {place}")
+    st.caption(f"{plain(lesson.heading)} · {place}")
     st.progress(opened.number / max(lesson.last, 1))
     st.subheader(in_markdown(step.title), anchor=False)
     st.markdown(glossary.linked(step.prose, MOST_LINKS))
@@ -141,7 +141,7 @@ def _steps(opened: Open) -> None:
             disabled=opened.number == opened.lesson.first,
         )
         if following := progress.following(opened):
-            label = "Next" if following[0] == opened.lesson else f"Next lesson: {plain(following[0].title)}"
+            label = "Next" if following[0] == opened.lesson else f"Next lesson: {plain(following[0].heading)}"
             turn = partial(progress.turn, progress.open_step, *following)
             button(label, "arrow_forward", f"lesson:next{place}", turn, type="primary")
     with st.container(horizontal=True):

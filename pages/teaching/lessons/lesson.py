@@ -117,6 +117,11 @@ class Lesson:
         return found[1] if found else ""
 
     @property
+    def heading(self) -> str:
+        """Its number and title, as every list has them: “3b · From weight to output”."""
+        return f"{self.label} · {self.title}".removeprefix(" · ")
+
+    @property
     def last(self) -> int:
         """The number of the last step."""
         return self.first + len(self.steps) - 1

@@ -138,7 +138,7 @@ def _syllabus(lessons: Mapping[str, Lesson]) -> Iterator[Section]:
     for number, week in enumerate(path.weeks(), 1):
         chosen = [lessons[name] for name in week["lessons"]]
         goals = "".join(f"<li>{escape(goal)}</li>" for one in chosen for goal in one.goals)
-        titles = "".join(f"<li>{escape(one.label)} {escape(one.title)} ({one.minutes} minutes)</li>" for one in chosen)
+        titles = "".join(f"<li>{escape(one.heading)} ({one.minutes} minutes)</li>" for one in chosen)
         minutes = sum(one.minutes for one in chosen)
         text = f"<p>{minutes} minutes</p><ul>{titles}</ul><p>You can then:</p><ul>{goals}</ul>"
         yield Section(f"Week {number}: {week['title']}", picture=text)

@@ -1,18 +1,20 @@
 """The questions of lessons for a learning platform: Moodle XML, and items of QTI 2.1 with their manifest in a file.
 
 A question keeps its words, its computed answer, the reason of each known mistake, and the view that it is about, which
-the platform shows from the address of a server. A drawn row, a gesture and a sentence need the app: they are left out.
+the platform shows from the address of a server. Without one, it has the numbers that the view shows, or says where to
+open the view. A drawn row, a gesture and a sentence need the app: they are left out.
 """
 
 import io
 import math
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
+from pages.teaching.lessons import worksheet
 from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import controls
@@ -28,6 +30,8 @@ QTI_PLACE = f"{QTI} http://www.imsglobal.org/xsd/qti/qtiv2p1/imsqti_v2p1.xsd"
 PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
 #: Where QTI keeps how an answer is scored.
 TEMPLATES = "http://www.imsglobal.org/question/qti_v2p1/rptemplates"
+#: Where the app opens on a student's own computer.
+OWN_COMPUTER = "http://localhost:8501"
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Item:
     name: unique, of letters, digits and hyphens; kind: choice, number, text, order or essay; options: text, whether it
     is right, and the reason of a mistake; right: the number; low, high: numbers that count; answers: texts that count,
     or the right order; mistakes: wrong texts or numbers with the difference that is the same mistake, and the reason.
+    address: of the view that the platform shows, "" without a server; then given: the numbers that the view shows, as
+    HTML that is XML, too, or None where a reader predicts, and opens the view on her own computer.
     """
 
     name: str
@@ -51,13 +57,20 @@ class Item:
     high: float = 0
     answers: Sequence[str] = ()
     mistakes: Sequence[tuple[str, float, str]] = ()
+    given: str | None = ""
+    #: Address of the view on the reader's own computer.
+    own: str = ""
 
 
 def items(lesson: Lesson, server: str = "") -> Iterator[Item]:
     """The questions of a lesson. server: the address at which a class opens the app, "" for no embedded views."""
     for number, step in lesson.numbered():
-        if (found := _item(lesson, number, step, server)) is not None:
+        if (found := _item(lesson, number, step, server)) is None:
+            continue
+        if server or step.question is None:
             yield found
+        else:
+            yield replace(found, given=worksheet.numbers(step.question, step), own=address_of(step, OWN_COMPUTER))
 
 
 def _item(lesson: Lesson, number: int, step: Step, server: str) -> Item | None:
@@ -198,11 +211,21 @@ def _moodle_text(parent: ET.Element, text: str) -> None:
 
 
 def _html(item: Item) -> str:
-    said = f"<p>{_escaped(item.ask)}</p>"
+    said = f"<p>{_escaped(item.ask)}</p>{_about(item)}"
     if not item.address:
         return said
     size = f'width="{SIZE[0]}" height="{SIZE[1]}"'
     return f'{said}<p><iframe src="{_escaped(item.address)}" {size} title="The picture"></iframe></p>'
+
+
+def _about(item: Item) -> str:
+    """What stands in for the view where no server shows it, as HTML that is XML, too."""
+    if item.given:
+        return f"<div>{item.given}</div>"
+    if item.given is not None or not item.own:
+        return ""
+    link = f'<a href="{_escaped(item.own)}">{_escaped(item.own)}</a>'
+    return f"<p>Predict first. To see it, start Encoderscope on your computer, then open {link}</p>"
 
 
 def _escaped(text: str) -> str:
@@ -252,6 +275,8 @@ def qti_item(item: Item) -> str:
             "object",
             {"data": item.address, "type": "text/html", "width": str(SIZE[0]), "height": str(SIZE[1])},
         )
+    if about := _about(item):
+        body.append(ET.fromstring(about))
     _interaction(body, item)
     _scoring(root, item)
     return _written(root)

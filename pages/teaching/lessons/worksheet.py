@@ -15,7 +15,7 @@ from encoder.measure import norm_weighting
 from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, Question, controls
-from pages.teaching.questions.kinds import NumberQuestion, OrderQuestion, TokenQuestion, TrueOrFalse
+from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion, TokenQuestion, TrueOrFalse
 from pages.teaching.questions.open_kinds import ChoiceQuestion, ConceptQuestion, ConclusionQuestion
 from pages.teaching.questions.quantities import Asked, read_quantity
 from pages.teaching.questions.question import Choosing
@@ -32,6 +32,8 @@ SIZES = {
     "d_model": "numbers in a token's vector: {}",
     "d_head": "numbers in a query, a key or a value of one head: {}",
 }
+#: A matrix of the FFN that has the width of its hidden layer.
+OF_FFN = "the first matrix of the FFN has {:,} weights, {} for each number of the hidden layer"
 
 #: A step of a lesson that asks something.
 Asking = tuple[Lesson, int, Step, Question]
@@ -123,14 +125,22 @@ def is_given(question: Question) -> bool:
 
 def on_paper(question: Question, step: Step) -> str | None:
     """The numbers that the question is about, as HTML, "" if it has them all; None if paper cannot answer it."""
+    is_read = question.look and isinstance(question, NumberQuestion | HeadQuestion)
+    return None if is_read else numbers(question, step)
+
+
+def numbers(question: Question, step: Step) -> str | None:
+    """As `on_paper`, also of a number or a head that the screen shows. It is XML, too, and readable without a style."""
     look = look_of(step.view)
     if isinstance(question, ConclusionQuestion):
         is_map = step.view.get("page") == "heads" and step.view.get("view", "map") == "map" and "i" in step.view
         return _row(look, int(step.view["i"])) if is_map else ""
     if isinstance(question, TokenQuestion):
         return _row(look.at(question.layer, question.head), question.query)
-    if isinstance(question, NumberQuestion) and not question.look:
+    if isinstance(question, NumberQuestion):
         return _of_number(question, look)
+    if isinstance(question, HeadQuestion):
+        return _of_heads(question, look)
     if isinstance(question, TrueOrFalse):
         return _of_sides([question.left, question.right], look)
     if isinstance(question, ConceptQuestion):
@@ -149,9 +159,28 @@ def _of_number(question: NumberQuestion, look: Look) -> str | None:
     if asked.quantity.name == "config" and (field := asked.arguments.get("field")) in SIZES:
         known = (says.format(getattr(look.loaded.config, name)) for name, says in SIZES.items() if name != field)
         return _small("In this model, " + "; ".join(known) + ".")
+    if asked.quantity.name == "config" and asked.arguments.get("field") == "d_ffn":
+        config = look.loaded.config
+        return _small(f"In this model, {OF_FFN.format(config.d_model * config.d_ffn, config.d_model)}.")
+    if asked.quantity.name == "score":
+        d_head = look.loaded.config.d_head
+        dot = f"The dot product of the two vectors is {asked.value(look) * d_head**0.5:.2f}."
+        return _small(f"{dot} Numbers in a query: {d_head}.")
     if asked.quantity.name in ("on_special_tokens", "norm_weighted"):
         return _row(*_place(asked, look), norms=asked.quantity.name == "norm_weighted")
     return None
+
+
+def _of_heads(question: HeadQuestion, look: Look) -> str:
+    """The number of each head, layers below each other."""
+    found = question.values(look)
+    layers, heads = (sorted({place[axis] for place in found}) for axis in (0, 1))
+    rows = ["<td></td>" + "".join(f"<th>H{head}</th>" for head in heads)]
+    for layer in layers:
+        cells = (f"<td>{found[layer, head]:.3f}</td>" if (layer, head) in found else "<td></td>" for head in heads)
+        rows.append(f"<th>L{layer}</th>{''.join(cells)}")
+    inner = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"{_small(f'Of each head: {question.title}.')}<table><tbody>{inner}</tbody></table>"
 
 
 def _of_sides(sides: Sequence[Any], look: Look) -> str | None:
@@ -184,12 +213,12 @@ def _row(look: Look, query: str | int, *, norms: bool = False) -> str:
         columns.append(np.array(weighted))
         names += f", then weight × norm of the transformed value (before rounding, their sum is {sum(weighted):.3f})"
     cells = (
-        f"<span><b>{escape(label)}</b>" + "".join(f"<i>{one[at]:.3f}</i>" for one in columns) + "</span>"
+        f"<span><b>{escape(label)}</b> " + " ".join(f"<i>{one[at]:.3f}</i>" for one in columns) + "</span> "
         for at, label in enumerate(labels)
     )
-    title = f"L{look.layer} H{look.head}, row of “{labels[i]}” in “{look.text}” Below each token: {names}."
+    title = f"L{look.layer} H{look.head}, row of “{labels[i]}” in “{look.text}” Each token with its {names}."
     return f"{_small(title)}<p class='row'>{''.join(cells)}</p>"
 
 
 def _small(text: str) -> str:
-    return f"<br><small>{escape(text)}</small>"
+    return f"<br/><small>{escape(text)}</small>"

@@ -21,23 +21,28 @@ from pages.teaching.questions.quantities import SHARES, Look, QuestionError
 from pages.teaching.questions.question import Choosing, Grade, Question, Truth
 
 Give = Callable[[Any], object]
+#: What the button of a conclusion says, and what happens then: in a class, where there is a model answer, without one.
+TO_TEACHER = ("Send my answer", "Your teacher reads it. With the result, the class reads it without your name.")
+TO_MODEL = ("Compare with a model answer", "You then see a model answer below yours. Yours gets no grade.")
+KEPT = ("Keep my answer", "You can change it later. It gets no grade.")
 
 
-def ask(
-    question: Question, look: Look, key: str, give: Give, drawn: str = "Compare with the model", *, hints: bool = True
-) -> None:
-    """Draw the question and its control. give: called with an answer, in a callback; drawn: ends a drawn row.
+def ask(question: Question, look: Look, key: str, give: Give, *, in_class: bool = False) -> None:
+    """Draw the question and its control. give: called with an answer, in a callback.
 
-    hints: whether a reader may open the hint.
+    in_class: a teacher gets the answer, shows the result, and gives the hint.
     """
     st.markdown(f"**{in_markdown(question.ask)}**")
-    if question.hint and hints:
+    if question.hint and not in_class:
         with st.expander("Hint", icon=":material/lightbulb:"):
             st.write(plain(question.hint))
     if isinstance(question, open_kinds.DrawQuestion):
-        row_sketch(look.names, key=key, question=question.ask, on_answer=give, button=drawn)
+        ends = "Answer" if in_class else "Compare with the model"
+        row_sketch(look.names, key=key, question=question.ask, on_answer=give, button=ends)
     elif isinstance(question, gestures.GestureQuestion):
         gesture(question.task(look).header, key=key, on_answer=give)
+    elif isinstance(question, open_kinds.ConclusionQuestion):
+        _conclusion(question, look, key, give, in_class=in_class)
     else:
         CONTROLS[question.kind](question, look, key, give)
 
@@ -181,11 +186,13 @@ def _sentence(question: open_kinds.SentenceQuestion, look: Look, key: str, give:
         st.text_input("Your sentence", key=f"{key}:sentence", max_chars=open_kinds.MOST_LETTERS)
 
 
-def _conclusion(question: open_kinds.ConclusionQuestion, look: Look, key: str, give: Give) -> None:
-    with _form(key, lambda: question.read(st.session_state[f"{key}:text"], look), give, "Keep it"):
+def _conclusion(question: open_kinds.ConclusionQuestion, look: Look, key: str, give: Give, *, in_class: bool) -> None:
+    label, then = TO_TEACHER if in_class else TO_MODEL if question.model else KEPT
+    with _form(key, lambda: question.read(st.session_state[f"{key}:text"], look), give, label):
         st.text_area(
             "Your conclusion", key=f"{key}:text", max_chars=open_kinds.MOST_LETTERS, label_visibility="collapsed"
         )
+    st.caption(then)
 
 
 def _test(question: concept_test.ConceptTest, look: Look, key: str, give: Give) -> None:
@@ -221,7 +228,6 @@ CONTROLS: dict[str, Callable[..., None]] = {
     "sentence": _sentence,
     "choice": _choose,
     "concept": _choose,
-    "conclusion": _conclusion,
     "test": _test,
 }
 

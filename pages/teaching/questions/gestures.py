@@ -204,7 +204,8 @@ def _cut(look: Look, word: str) -> Task:
         return both / max(len(set(answer) | set(truth)), 1)
 
     def words(answer: Sequence[int]) -> str:
-        return "|".join(word[start:end] for start, end in itertools.pairwise([0, *answer, len(word)]))
+        parts = [word[start:end] for start, end in itertools.pairwise([0, *answer, len(word)])]
+        return "|".join(parts) if answer else f"{word}, without a cut"
 
     said = f"The tokens are {', '.join(labels)}."
     return Task({"does": "cut", "labels": list(word)}, truth, said, read, score, words)

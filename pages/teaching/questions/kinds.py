@@ -32,6 +32,11 @@ class OfQuantity:
         """The quantity with its arguments. Raises QuestionError if there is none."""
         return read_quantity(self.quantity)
 
+    @property
+    def title(self) -> str:
+        """What the number is, in words."""
+        return self.asked.title
+
 
 @kind("token")
 @dataclass(frozen=True)
@@ -109,7 +114,7 @@ class HeadQuestion(OfQuantity, Question):
         layers = range(config.n_layers) if self.layer is None else [look.at(self.layer).layer]
         return [(layer, head) for layer in layers for head in range(config.n_heads)]
 
-    def _values(self, look: Look) -> dict[tuple[int, int], float]:
+    def values(self, look: Look) -> dict[tuple[int, int], float]:
         """The number of each head, in the order of their ranks; computed once for all screens of a class."""
         name = "heads", repr(self), look.run
         return cache.computed(name, lambda: self._ranked(look))  # type: ignore[no-any-return]
@@ -124,7 +129,7 @@ class HeadQuestion(OfQuantity, Question):
 
     def truth(self, look: Look) -> Truth:
         """The best head as [layer, head], and those whose number is as good as the best."""
-        values = self._values(look)
+        values = self.values(look)
         best = next(iter(values.values()))
         numbers = {f"L{layer} H{head}": value for (layer, head), value in itertools.islice(values.items(), 3)}
         accepted = [list(place) for place, value in values.items() if _is_as_good(value, best)]
@@ -138,7 +143,7 @@ class HeadQuestion(OfQuantity, Question):
 
     def grade(self, answer: list[int], look: Look) -> Grade:
         """Right for the best head; the score falls with its rank among all."""
-        ranked = list(self._values(look))
+        ranked = list(self.values(look))
         right = answer in self.truth(look).value
         rank = ranked.index((answer[0], answer[1])) if (answer[0], answer[1]) in ranked else len(ranked)
         return Grade(1.0 if right else 1 - rank / len(ranked), right, {"rank": rank + 1})
@@ -149,12 +154,14 @@ class HeadQuestion(OfQuantity, Question):
 class NumberQuestion(OfQuantity, Question):
     """How large is `quantity`? within: the error that still counts as right, absolute; factor: or as a ratio.
 
+    label: what the number is, where the quantity's own name does not say it;
     trial: label -> a random quantity, which the reader can draw as often as she likes before she answers.
     """
 
     quantity: Any = None
     within: float | None = None
     factor: float | None = None
+    label: str = ""
     trial: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
@@ -166,11 +173,18 @@ class NumberQuestion(OfQuantity, Question):
             raise QuestionError("within is at least 0.")
         if self.factor is not None and a_number(self.factor, "factor") <= 1:
             raise QuestionError("factor is above 1.")
+        if not isinstance(self.label, str):
+            raise QuestionError("label is a text: what the number is.")
+
+    @property
+    def title(self) -> str:
+        """What the number is, in words."""
+        return self.label or self.asked.title
 
     def truth(self, look: Look) -> Truth:
         """The number."""
         value = self.asked.value(look)
-        return Truth(value, {self.asked.quantity.label: value}, self.asked.quantity.formula)
+        return Truth(value, {self.title: value}, self.asked.quantity.formula)
 
     def read(self, answer: Any, look: Look) -> float:
         """A number."""

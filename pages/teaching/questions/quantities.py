@@ -123,6 +123,8 @@ class Asked:
         if self.quantity.name == "head_measure" and (found := by_name.get(str(self.arguments.get("name")))):
             of_weights = "mean weight " if found.title.startswith("On ") else ""
             return f"{of_weights}{found.title.lower()} ({found.unit})"
+        if self.quantity.name == "config":
+            return SIZES.get(str(self.arguments.get("field")), self.quantity.label)
         named = [name for name in map(self.arguments.get, ("query", "key")) if isinstance(name, str)]
         return self.quantity.label + (f": “{'” to “'.join(named)}”" if named else "")
 
@@ -156,10 +158,36 @@ SHARES = frozenset(
 LABELS = {
     "n_tokens": "tokens",
     "n_pieces": "tokens",
+    "n_parameters": "parameters",
     "norm_std": "standard deviation",
     "norm_mean": "mean",
     "layer_flops": "FLOPs",
     "dot_variance": "variance",
+    "weighted_sum": "sum",
+    "on_special_tokens": "share on special tokens",
+    "on_later_tokens": "share on later tokens",
+    "on_padding": "share on padding",
+    "norm_weighted": "norm-weighted share",
+    "query_components": "components that enter the query",
+    "stream_growth": "growth of the residual stream (factor)",
+    "token_cosine": "cosine",
+    "sentence_cosine": "cosine",
+    "pooled_cosine": "cosine",
+    "padding_cosine": "cosine",
+    "transformed_norm": "norm of the transformed value",
+    "update": "relative update",
+    "missed": "1 − cosine without the head",
+    "missed_word": "fall of the probability",
+    "missed_output": "fall of the log probability",
+    "word_effect": "fall of the cosine without the word",
+    "pair_share": "part of the cosine",
+    "written_probability": "probability of the output",
+}
+#: What a reader sees of the sizes of a model.
+SIZES = {
+    "d_model": "numbers in a token's vector (d_model)",
+    "d_head": "numbers in a query of one head (d_k)",
+    "d_ffn": "components of the hidden layer (d_ffn)",
 }
 
 

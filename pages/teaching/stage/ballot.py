@@ -99,7 +99,7 @@ def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | No
         with st.expander("Read first", icon=":material/article:"):
             st.markdown(prose)
     give = partial(session.answer, asked.id)
-    controls.ask(question, look, f"room:{asked.id}", give, drawn="Answer", hints=False)  # the teacher gives hints
+    controls.ask(question, look, f"room:{asked.id}", give, in_class=True)
 
 
 def _about(asked: Asked, question: Question, look: Look | None) -> None:

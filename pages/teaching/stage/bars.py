@@ -54,10 +54,13 @@ def lettered(line: Line) -> str:
 
 
 def _row(line: Line) -> str:
-    reason = f"<br><small>“{html.escape(line.reason)}”</small>" if line.reason else ""
+    width = 3 + len(line.before)
+    reason = (
+        f"<tr class='enc-reason'><td colspan='{width}'>“{html.escape(line.reason)}”</td></tr>" if line.reason else ""
+    )
     before = "".join(f"<td>{html.escape(said)}</td>" for said, _ in line.before)
     return (
         f"<tr{' data-right' if line.right else ''}><th scope='row'>{lettered(line)}"
-        f"{' ✓' if line.right else ''}{reason}</th>{before}<td>{html.escape(line.said)}</td>"
-        f"<td>{drawn(line)}</td></tr>"
+        f"{' ✓' if line.right else ''}</th>{before}<td>{html.escape(line.said)}</td>"
+        f"<td>{drawn(line)}</td></tr>{reason}"
     )

@@ -13,8 +13,9 @@ from encoder.errors import EncoderError
 from encoder.figures.numbers import exact_or_in_words, in_words
 from encoder.trace.tokens import is_special
 from pages.teaching.questions import Look, Question, controls, quantities
-from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, TokenQuestion
+from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion, TokenQuestion
 from pages.teaching.questions.open_kinds import ConclusionQuestion, DrawQuestion, SentenceQuestion
+from pages.teaching.questions.quantities import read_quantity
 from pages.teaching.questions.question import Truth
 from pages.teaching.stage.bars import Line, table
 
@@ -102,7 +103,10 @@ def _caption(question: Question, look: Look) -> str:
     if query is not None:
         return f"Attention weights of “{at.names[at.token(query)]}”, L{at.layer} H{at.head}"
     if isinstance(question, NumberQuestion | HeadQuestion):
-        return f"What the model computes: {question.asked.title}"
+        return f"What the model computes: {question.title}"
+    if isinstance(question, OrderQuestion):
+        titles = {read_quantity(one).quantity.label for one in question.items.values()}
+        return "What the model computes" + (f": {titles.pop()}" if len(titles) == 1 else "")
     return "What the model computes"
 
 

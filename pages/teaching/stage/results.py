@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
+import html
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 import streamlit as st
 
 from encoder.errors import EncoderError
-from encoder.figures.numbers import exact_or_in_words, in_words
+from encoder.figures.numbers import exact_or_in_words
 from pages.core.stores import cache
 from pages.core.words.markdown import say_error
 from pages.teaching.questions import Look, Question, controls
@@ -23,8 +23,8 @@ from pages.teaching.stage import exhibit, votes
 from pages.teaching.stage.bars import Line
 from pages.teaching.stage.bars import table as bars_table
 
-#: Bars of a histogram; further answers are one bar together.
-BARS = 12
+#: Bars of a histogram; further answers are one bar together. Ranges of many different numbers.
+BARS, RANGES = 12, 8
 #: Titles of both votes.
 VOTES = ("First vote", "After the discussion")
 #: Of the table of all answers.
@@ -108,29 +108,51 @@ def _of_texts(question: Question, look: Look | None, answers: Sequence[Any]) -> 
 
 
 def _of_numbers(question: Question, look: Look | None, answers: Sequence[float]) -> tuple[list[Bar], list[int]]:
-    values = sorted(set(answers))
-    if len(values) <= BARS:
-        found = [_bar(question, look, one, exact_or_in_words(one)) for one in values]
-        return found, [values.index(one) for one in answers]
-    # Outliers must not squeeze all others into one bar: the outer bars take what lies beyond.
-    low, high = np.quantile(np.asarray(answers, dtype=np.float64), (0.05, 0.95))
-    edges = np.linspace(low, high, 9)
-    places = np.clip(np.digitize(answers, edges) - 1, 0, len(edges) - 2)
-    truth = question.truth(look).value
-    at = int(np.clip(np.digitize(truth, edges) - 1, 0, len(edges) - 2))
-    ranges = [f"{in_words(low)} to {in_words(high)}" for low, high in itertools.pairwise(edges)]
-    return [Bar(label, 0, k == at) for k, label in enumerate(ranges)], places.tolist()
+    """The bars in ascending order, still without counts, and the place of each answer's bar."""
+    known = {one: _bar(question, look, one, exact_or_in_words(one)) for one in sorted(set(answers))}
+    groups = _grouped(known, lambda one: known[one])  # those that are shown alike are one
+    if len(groups) > BARS:
+        groups = _ranges(known)
+    place = {one: at for at, group in enumerate(groups) for one in group}
+    found = [replace(known[group[0]], label=_span(group), count=0) for group in groups]
+    return found, [place[one] for one in answers]
+
+
+def _grouped(values: Iterable[float], key: Callable[[float], object]) -> list[list[float]]:
+    groups: dict[object, list[float]] = {}
+    for one in values:
+        groups.setdefault(key(one), []).append(one)
+    return sorted(groups.values())
+
+
+def _ranges(known: Mapping[float, Bar]) -> list[list[float]]:
+    """Many different numbers as a few groups: what is right, each known mistake, and ranges of others on both sides."""
+    values = [*known]
+    # Outliers must not squeeze all others into one bar.
+    edges = np.linspace(*np.quantile(values, (0.05, 0.95)), RANGES - 1)
+    right = [one for one in values if known[one].right] or values[-1:]
+
+    def key(one: float) -> object:
+        bar = known[one]
+        return bar.right or bar.reason or (one < right[0], int(np.digitize(one, edges)))
+
+    return _grouped(values, key)
+
+
+def _span(group: Sequence[float]) -> str:
+    """The smallest and the largest number of a group."""
+    return " to ".join(dict.fromkeys(exact_or_in_words(one) for one in (group[0], group[-1])))
 
 
 def fewer(found: Sequence[Bar], most: int) -> list[Bar]:
-    """At most so many bars, in their order: what is right and the most frequent ones; the others are one bar."""
+    """At most so many bars, in their order: right, known mistakes, the most frequent; the others are one bar."""
     if len(found) <= most:
         return list(found)
-    ranked = sorted(found, key=lambda bar: (not bar.right, -bar.count))
+    ranked = sorted(found, key=lambda bar: (not bar.right, not bar.reason, -bar.count))
     kept = [bar for bar in found if bar in ranked[: most - 1]]
     rest = [bar for bar in found if bar not in kept]
     first = None if rest[0].first is None else sum(bar.first or 0 for bar in rest)
-    return [*kept, Bar(f"{len(rest)} other answers", sum(bar.count for bar in rest), None, first=first)]
+    return [*kept, Bar("other answers", sum(bar.count for bar in rest), None, first=first)]
 
 
 def draw(now: Room, asked: Asked, question: Question, look: Look | None, *, teaches: bool = False) -> None:
@@ -165,7 +187,15 @@ def of_class(question: Question, look: Look | None, given: Vote, *, revealed: bo
     if given.mean is not None and look is not None and question.kind == "draw":
         first = given.first.mean if given.first is not None else None
         return _mean(look, given.mean, first, question.truth(look).value if revealed else None)
+    if question.kind == "conclusion":  # hardly two are the same
+        return _listed([bar.label for bar in fewer(given.bars, most)])
     return table(fewer(given.bars, most), show_right=revealed) if given.bars else ""
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """Sentences of the class below each other; every text is escaped."""
+    items = "".join(f"<li>{html.escape(one)}</li>" for one in texts)
+    return f"<ul class='enc-texts' aria-label='Answers of the class'>{items}</ul>" if items else ""
 
 
 def _mean(look: Look, mean: Sequence[float], first: Sequence[float] | None, model: Sequence[float] | None) -> str:

@@ -38,6 +38,10 @@ PROSE = 250
 SHORT_OPTION = 14
 #: Lines of an exhibit below which the answer has a line of its own.
 MOST_LINES = 8
+#: Lines of the class's answers below the model's, and as few as they get for the reasons of wrong ones.
+MOST_BELOW, FEWEST = 6, 3
+#: Letters of a reason in a line.
+REASON = 45
 #: Orders of the class: each may be as long as the wall is wide.
 MOST_ORDERS = 4
 #: Kinds whose answers are shown next to what is right; options have theirs on them.
@@ -128,7 +132,8 @@ def face(
     value = ""
     if asked.revealed and isinstance(question, ConclusionQuestion) and question.model:
         shown = "" if look is None else exhibit.picture(question, look, asked.view, question.truth(look))
-        inner = f"<p class='enc-wall-true'>{in_html(question.model)}</p>{_exhibit(shown)}"
+        said = f"<small>A model answer</small><br>{in_html(question.model)}"
+        inner = f"<p class='enc-wall-true'>{said}</p>{_exhibit(shown)}"
     elif asked.revealed and look is not None and (truth := question.truth(look)).value is not None:
         inner = _revealed(question, look, truth, vote, asked.view)
         if isinstance(question, NumberQuestion) and exhibit.row(question, look, truth):
@@ -220,14 +225,16 @@ def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote, 
     answer, bars = exhibit.answer(question, look, truth), exhibit.html(question, look, truth)
     is_marked = bars.count("<tr") > MOST_LINES or question.kind == "draw"  # then question and row have the right number
     below = ""
-    if question.kind in OF_CLASS and vote.bars:  # next to what is right; reasons where the wall has room
-        few = replace(vote, bars=[replace(bar, reason="" if bars else bar.reason) for bar in vote.bars])
-        bars += results.of_class(question, look, few, revealed=True, most=MOST_LINES)
+    most = {"head": MOST_BELOW, "order": MOST_ORDERS}.get(question.kind, MOST_LINES)
+    most = max(FEWEST, most - _lines_of_reasons(vote))
+    if question.kind in OF_CLASS and vote.bars:  # next to what is right
+        bars += results.of_class(question, look, vote, revealed=True, most=most)
     elif question.kind == "order":
-        below = results.of_class(question, look, vote, revealed=True, most=MOST_ORDERS)
+        below = results.of_class(question, look, vote, revealed=True, most=most)
     elif vote.mean is not None:  # it has the model's row, too
         bars = results.of_class(question, look, vote, revealed=True)
-    large = f"<p class='enc-wall-answer'>{html.escape(answer)}</p>" if answer and len(answer) <= 40 else ""
+    named = f"<small>{in_html(question.title)}</small> " if isinstance(question, NumberQuestion) else ""
+    large = f"<p class='enc-wall-answer'>{named}{html.escape(answer)}</p>" if answer and len(answer) <= 40 else ""
     said = large or f"<p class='enc-wall-true'>{in_html(controls.true_value(question, look, truth))}</p>"
     if isinstance(question, Choosing) and not isinstance(question, TokenQuestion):
         right = [question.choices(look)[one] for one in truth.answers]
@@ -241,6 +248,11 @@ def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote, 
         return f"{said}{_exhibit(bars, below)}{why}"
     of_class = results.of_class(question, look, vote, revealed=True, most=MOST_ORDERS) if vote.mean is None else ""
     return f"{said}{HANDS}{_exhibit('', of_class) if of_class else ''}{why}"
+
+
+def _lines_of_reasons(vote: results.Vote) -> int:
+    """How many lines of the class's answers their reasons need."""
+    return sum(-(-len(bar.reason) // REASON) for bar in vote.bars)
 
 
 def options(question: Question, look: Look | None, bars: Sequence[results.Bar] | None) -> list[Line]:
