@@ -34,7 +34,7 @@ def text_differences(
     named = [shown_label(text[:40]) for text in texts[:MOST_TEXTS]]
     hover: dict[str, Any] = {"text": named, "hovertemplate": "%{text}: %{y:.3g}<extra></extra>"}
     places, name, heights = _series("from the model" if explained is None else "without the fault", without)
-    figure.add_bar(x=places, y=heights, name=name, marker={"color": colour.KEY}, textposition="none", **hover)
+    figure.add_bar(x=places, y=heights, name=name, marker={"color": colour.NEUTRAL}, textposition="none", **hover)
     if explained is not None:
         places, name, heights = _series("with it", explained)
         look = {"mode": "markers", "marker": {"color": colour.VALUE, "size": 9, "symbol": "diamond"}}

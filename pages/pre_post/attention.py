@@ -19,7 +19,6 @@ from pages.core.widgets import Export, comparison_maps, place
 from pages.core.widgets.compared import Compared
 from pages.core.widgets.comparison import Side, Sides
 from pages.core.words import gestures
-from pages.pre_post.recorded import why_pre_norm
 from pages.state import state
 
 #: Python that gives the numbers above the maps, of `trace` and `other`.
@@ -34,21 +33,24 @@ def attention(view: View, traces: PairTraces) -> None:
     """The heads of both encoders, and the selected one large."""
     with st.container(key="both-grids"):
         grids(view, traces)
-    why_pre_norm()
     one_head(view, traces).draw()
 
 
 def grids(view: View, traces: PairTraces) -> None:
-    """The small maps of all heads in both placements, and the head that differs most."""
+    """The small maps of all heads in both placements, and the head that differs most.
+
+    A bar says how much both maps of a head differ, so it is drawn once: in the first grid.
+    """
     moved = traces.head_differences()
-    for column, placement in zip(st.columns(2, gap="medium"), PLACEMENTS, strict=True):
+    bars = (moved, np.full_like(moved, np.nan))
+    for column, placement, measure in zip(st.columns(2, gap="medium"), PLACEMENTS, bars, strict=True):
         with column:
-            grid(view, traces, placement, moved)
+            grid(view, traces, placement, measure)
     layer, head = largest_cell(moved)
+    first, second = (PLACEMENT_NAMES[placement] for placement in PLACEMENTS)
     gestures.caption(
-        "Bar under a map: the share of a head’s attention that moves to other tokens in the other encoder, mean over "
-        f"queries. {f'{differs(moved)} ' * (traces.pair.kind == 'rewired')}"
-        f"{gestures.invitation(f'{gestures.CLICK} a head to compare it below.')}"
+        f"Bar under a map of {first}: the share of this head’s attention that is on other tokens than in {second}, "
+        f"mean over queries. {gestures.invitation(f'{gestures.CLICK} a head to compare it below.')}"
     )
     if (view.layer, view.head) != (layer, head):
         button(
@@ -63,8 +65,8 @@ def differs(moved: np.ndarray) -> str:
     """How much of their attention the heads place elsewhere, in words. moved [L, H]: a share for each head."""
     layer, head = largest_cell(moved)
     return (
-        f"A head moves **{moved.mean():.0%}** of its attention to other tokens (mean of all heads); most: "
-        f"L{layer} H{head}, **{moved[layer, head]:.0%}**."
+        f"Heads place **{moved.mean():.0%}** of their attention on other tokens (mean); most: L{layer} H{head}, "
+        f"**{moved[layer, head]:.0%}**."
     )
 
 
@@ -84,7 +86,7 @@ def name(placement: str) -> None:
 
 
 def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> None:
-    """The small maps of all heads of one encoder."""
+    """The small maps of all heads of one encoder. moved [L, H]: the bars, NaN for none."""
     config = traces.trace(placement).config
     name(placement)
     head_grid(
@@ -96,7 +98,7 @@ def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> N
         colorscale=figures.thumbnails_lut(view.colours),
         on_event=selection.open_from,
         measure=moved,
-        measure_label="moved to other tokens",
+        measure_label="on other tokens",
         measure_range=(0.0, 1.0),
         alt=f"Attention maps of all heads in {PLACEMENT_NAMES[placement]}, layers downwards, heads to the right.",
     )

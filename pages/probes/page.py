@@ -65,7 +65,7 @@ def picture(task: Task, subjects: list[work.Subject], found: Curves, origin: str
         plot(
             probe_curves([_drawn(one, found[one], subjects) for one in names], task.majority, (place, layer)),
             key="probe-curves",
-            alt="Accuracy of a linear probe over the layers, one curve for each vector, with the control task dotted.",
+            alt="Accuracy of a linear probe over the layers, one curve for each vector, with one control task dotted.",
             height=380,
             on_event=on_click(point=lambda event: _select(event, names)),
         )
@@ -120,10 +120,10 @@ def _answer(task: Task, name: tuple[work.Subject, str], found: Curve, layer: int
     subject, view = name
     score, control = found.scores[layer], found.control[layer]
     low, high = score.interval
-    places = [name.replace("output", "at the output") for name in layer_names(len(found.scores) - 1)]
+    places = layer_names(len(found.scores) - 1)
     chosen = state.get(Params.layer) is not None
     place = f"**{places[layer]}**, from {VECTORS[view]}"
-    said = f"Selected: {place}" if chosen else f"Easiest to predict {place}"
+    said = f"Selected: {place}" if chosen else f"Easiest to predict at the {place}"
     said += f", in {plain(subject.name)}" if several else ""
     alike = [places[at] for at, one in enumerate(found.accuracy) if at != layer and low <= one <= high]
     also = f"; also in it: {', '.join(alike)}" if alike and not chosen else ""

@@ -95,7 +95,7 @@ MAKERS = {
         np.abs(rows_of(N, n)), norm_names(), labels, log=True, colours="magma"
     ),
     "component sizes": lambda labels, n: figures.component_sizes(
-        np.abs(rows_of(1, n)[0]), threshold=1.0, chance=0.5, named=[0, n - 1], selected=n - 1
+        np.abs(rows_of(1, n)[0]), threshold=1.0, named=[0, n - 1], selected=n - 1
     ),
     "token statistics": lambda labels, n: figures.token_statistics(
         {name: (rows_of(n, 2)[:, 0], rows_of(n, 3)[:, 1]) for name in ("before", "LayerNorm", "RMSNorm")},
@@ -403,7 +403,7 @@ def test_log_scale_of_standard_deviations():
 
 
 def test_outliers_have_their_own_colour():
-    figure = figures.component_sizes([1.0, 30.0, 5.0, 400.0], threshold=12, chance=6, named=[3, 1])
+    figure = figures.component_sizes([1.0, 30.0, 5.0, 400.0], threshold=12, named=[3, 1])
     outlier, other = figure.data
     assert (list(outlier.x), list(outlier.y)) == ([1, 3], [30, 400])
     assert list(other.x) == [0, 2]
