@@ -14,7 +14,7 @@ from encoder.run import ModelSpec
 from pages.components import head_grid
 from pages.components.button import button
 from pages.core.view import MapParams, View, selection
-from pages.core.view.norm_pair import PLACEMENTS, PairTraces
+from pages.core.view.norm_pair import PairTraces
 from pages.core.widgets import Export, comparison_maps, place
 from pages.core.widgets.compared import Compared
 from pages.core.widgets.comparison import Side, Sides
@@ -26,6 +26,8 @@ FIRST_LINES = """from encoder.measure.residual_stream import head_differences, o
 tokens = output_agreement(trace, other)
 whole = encoder.causal.outcomes_of(model, trace, [other], encoder.causal.SentenceVector())[-1]
 moved = [head_differences(trace, other, layer) for layer in range(trace.config.n_layers)]"""
+#: As in the difference of a head's maps: pre-norm less post-norm.
+ORDER = ("post", "pre")
 SIGNS = {"pre": "●", "post": "■"}
 
 
@@ -39,17 +41,17 @@ def attention(view: View, traces: PairTraces) -> None:
 def grids(view: View, traces: PairTraces) -> None:
     """The small maps of all heads in both placements, and the head that differs most.
 
-    A bar says how much both maps of a head differ, so it is drawn once: in the first grid.
+    A bar says how much both maps of a head differ, so it is drawn once: in the second grid.
     """
     moved = traces.head_differences()
-    bars = (moved, np.full_like(moved, np.nan))
-    for column, placement, measure in zip(st.columns(2, gap="medium"), PLACEMENTS, bars, strict=True):
+    bars = (np.full_like(moved, np.nan), moved)
+    for column, placement, measure in zip(st.columns(2, gap="medium"), ORDER, bars, strict=True):
         with column:
             grid(view, traces, placement, measure)
     layer, head = largest_cell(moved)
-    first, second = (PLACEMENT_NAMES[placement] for placement in PLACEMENTS)
+    first, second = (PLACEMENT_NAMES[placement] for placement in ORDER)
     gestures.caption(
-        f"Bar under a map of {first}: the share of this head’s attention that is on other tokens than in {second}, "
+        f"Bar under a map of {second}: the share of this head’s attention that is on other tokens than in {first}, "
         f"mean over queries. {gestures.invitation(f'{gestures.CLICK} a head to compare it below.')}"
     )
     if (view.layer, view.head) != (layer, head):
@@ -73,8 +75,7 @@ def differs(moved: np.ndarray) -> str:
 def sides_of(view: View, specs: Mapping[str, ModelSpec]) -> Sides:
     """The head in both norm placements. specs: placement -> the encoder with it."""
     first, second = (
-        Side(dataclasses.replace(view.run, model=specs[placement]), PLACEMENT_NAMES[placement])
-        for placement in ("post", "pre")
+        Side(dataclasses.replace(view.run, model=specs[placement]), PLACEMENT_NAMES[placement]) for placement in ORDER
     )
     return Sides("models", first, second)
 
@@ -118,7 +119,6 @@ def one_head(view: View, traces: PairTraces) -> Export:
         {"A": f"post-norm, {first.model_name}", "B": f"pre-norm, {second.model_name}", **place(view)},
         on_event=lambda event: selection.select_from(event, found.block),
         clear=selection.clear,
-        large=True,
         linked=False,  # the page Model shows the reader's placement only
     )
     return dataclasses.replace(export, lines=f"{export.lines}\n{FIRST_LINES}")

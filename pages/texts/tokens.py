@@ -122,8 +122,8 @@ def _draw(view: View, atlas: Atlas, drawer: DeltaGenerator) -> None:
         _is_piece(hit, text) for hit, text in zip(hits, texts, strict=True)
     )
     st.caption(
-        f"{pieces}Tokens compared: {len(asked.tokens):,}. Limits: a near vector need not have the same meaning, and the "
-        "cosine says nothing about which part of the vector agrees."
+        f"{pieces}Tokens compared: {len(asked.tokens):,}. Limits: a near vector need not have the same meaning; the "
+        "cosine does not say which part of the vector agrees."
     )
     if hits:
         exported(asked, hits, texts).draw()
