@@ -124,7 +124,7 @@ def similarity(view: View, tables: Tables, shown: str) -> None:
     for kind, table in tables.items():
         products[kind], curves[kind] = similarity_of(view, kind, table, cosine=cosine)
     answer.draw(selected_in_words(view, tables))
-    left, right = st.columns(2)
+    left, right = st.columns([2, 3])
     title, matrix = heading_of(view, shown), products[shown]
     with left:
         plot(

@@ -13,6 +13,7 @@ from encoder.measure.ranking import largest_cell
 from encoder.run import ModelSpec
 from pages.components import head_grid
 from pages.components.button import button
+from pages.core.frame import input_row
 from pages.core.view import MapParams, View, selection
 from pages.core.view.norm_pair import PairTraces
 from pages.core.widgets import Export, comparison_maps, place
@@ -35,6 +36,9 @@ def attention(view: View, traces: PairTraces) -> None:
     """The heads of both encoders, and the selected one large."""
     with st.container(key="both-grids"):
         grids(view, traces)
+    with st.container(key="head-place", horizontal=True, vertical_alignment="center", gap="medium"):
+        st.header(f"L{view.layer} H{view.head} in both placements", anchor=False, width="content")
+        input_row.head_controls(view.loaded.config, ("layer", "head"))
     one_head(view, traces).draw()
 
 
@@ -56,7 +60,7 @@ def grids(view: View, traces: PairTraces) -> None:
     )
     if (view.layer, view.head) != (layer, head):
         button(
-            f"Open L{layer} H{head}, which differs most",
+            f"Open L{layer} H{head}, which differs most: {moved[layer, head]:.0%}",
             "difference",
             "open-most",
             partial(selection.open_head, layer, head),
@@ -107,7 +111,6 @@ def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> N
 
 def one_head(view: View, traces: PairTraces) -> Export:
     """The selected head in both placements, and the difference of its maps."""
-    st.header(f"L{view.layer} H{view.head} in both placements", anchor=False)
     sides = sides_of(view, traces.pair.specs)
     first, second = sides.first, sides.second
     found = sides.compared("show")

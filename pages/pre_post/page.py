@@ -56,12 +56,13 @@ def introduction(traces: norm_pair.PairTraces, part: str) -> None:
 
 def answer_of(traces: norm_pair.PairTraces) -> tuple[str, str]:
     """The question about both sides, and what differs: the heads; of moved norms the output, too."""
-    said = differs(traces.head_differences())
+    moved = traces.head_differences()
     if traces.pair.kind != "rewired":
-        return "What differs between two encoders with another place of the norms?", said
+        return "What differs between two encoders with another place of the norms?", differs(moved)
     original = original_of(traces)
     asked = f"What changes if the norms of **{plain(traces.name(original))}** move? It was trained with"
-    return f"{asked} {PLACEMENT_NAMES[original]}.", f"{said} {agreement(traces)}"
+    said = f"Heads place **{moved.mean():.0%}** of their attention on other tokens. {agreement(traces)}"
+    return f"{asked} {PLACEMENT_NAMES[original]}.", said
 
 
 def original_of(traces: norm_pair.PairTraces) -> str:
@@ -76,8 +77,8 @@ def agreement(traces: norm_pair.PairTraces) -> str:
     side, moved = traces.of(original), traces.of("post" if original == "pre" else "pre")
     vector, *_ = causal.outcomes_of(side.loaded, side.trace, [moved.trace], causal.SentenceVector())[-1:]
     return (
-        f"Outputs, cosine with the trained ones: **{three_digits(tokens)}** (tokens, mean), "
-        f"**{three_digits(vector)}** ({words_of(side.trace).input})."
+        f"Output cosines: **{three_digits(tokens)}** (tokens), **{three_digits(vector)}** "
+        f"({words_of(side.trace).input})."
     )
 
 

@@ -65,7 +65,7 @@ class Query:
 
 def show(view: View) -> None:
     """The page for words: a token of the sentence, and the tokens of a corpus that are used like it."""
-    opening("Where does a corpus use a word as your sentence does, by the cosine of two token vectors?")
+    opening("Where does a corpus use a word as your sentence does?")
     with st.container(key="input-itself", gap="xsmall"):
         input_row.sentence_controls()
     with errors_said():
@@ -118,11 +118,14 @@ def _draw(view: View, atlas: Atlas, drawer: DeltaGenerator) -> None:
             texts = sentences(asked, hits)
         with right:
             shared(asked, hits)
-    pieces = "Bold within a word: the token is a piece of it. " * any(
-        _is_piece(hit, text) for hit, text in zip(hits, texts, strict=True)
-    )
+    notes = ""
+    grammar = next((hit.token for hit in hits if hit.token.lower() in telling.FUNCTION_WORDS), "")
+    if grammar:
+        notes = f"A vector also holds the words around its token, so “{plain(grammar)}” can be near. "
+    if any(_is_piece(hit, text) for hit, text in zip(hits, texts, strict=True)):
+        notes += "Bold within a word: the token is a piece of it. "
     st.caption(
-        f"{pieces}Tokens compared: {len(asked.tokens):,}. Limits: a near vector need not have the same meaning; the "
+        f"{notes}Tokens compared: {len(asked.tokens):,}. Limits: a near vector need not have the same meaning; the "
         "cosine does not say which part of the vector agrees."
     )
     if hits:
@@ -232,11 +235,11 @@ def answer(query: Query, hits: list[TokenHit]) -> None:
     same, there = sum(hit.token == query.token for hit in hits), query.tokens.count(query.token)
     said = f"Of these {len(hits)}, the same token: {same}, of {there:,} in the corpus."
     if not there:
-        said = "The corpus does not have this token, so other words are nearest."
+        said = "It is not in this corpus: other words are nearest."
     elif query.others:
         said = "Other words only."
     mean = number(query.tokens.mean_cosine(query.vector))
-    st.markdown(f"{name}: largest cosine **{number(hits[0].cosine)}**; mean of all tokens: {mean}. {said}")
+    st.markdown(f"{name}: largest cosine **{number(hits[0].cosine)}** (all tokens, mean: {mean}). {said}")
 
 
 def sentences(query: Query, hits: list[TokenHit]) -> list[str]:

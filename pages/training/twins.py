@@ -24,7 +24,7 @@ DASHES = {(True, False): "solid", (False, False): "dash", (True, True): "dashdot
 
 def show() -> None:
     """The page with this part."""
-    opening("Which placement of the norms learns to predict masked words in a deep encoder?")
+    opening("Which placement learns in a deep encoder?")
     with errors_said(st.info, icon=None):
         recorded_training()
 
@@ -48,6 +48,8 @@ def recorded_training() -> None:
     st.markdown(apart_in_words(table))
     title = ", ".join(CURVES[what])
     figure = drawn.recorded_curves(lines(table, what, across), title, log=what == "gradient_norm", across=across)
+    if what == "held_out_accuracy":
+        figure.update_yaxes(tickformat=".0%")
     plot(
         figure,
         key="recorded",
@@ -100,6 +102,6 @@ def apart_in_words(table: pd.DataFrame) -> str:
         return "The runs have one placement of the norms only."
     layers, warm_up = apart = (accuracy.pre - accuracy.post).abs().idxmax()
     return (
-        f"Held-out accuracy after {step:,} steps, largest difference: **{layers} layers, {warm_up} warm-up**, "
-        f"pre-norm **{accuracy.pre[apart]:.1%}**, post-norm **{accuracy.post[apart]:.1%}**."
+        f"Largest difference after {step:,} steps: with **{layers} layers, {warm_up} warm-up**, pre-norm predicts "
+        f"**{accuracy.pre[apart]:.1%}** of the masked words right, post-norm **{accuracy.post[apart]:.1%}**."
     )

@@ -95,6 +95,7 @@ def figures_of(compared: Compared, colours: str) -> dict[str, go.Figure]:
         disambiguated=compared.names,
         square=False,
     )
+    figure.update_layout(margin_t=8)
     every_gap = sorted({step for side in steps.gaps for step in side})
     drawn["difference"] = difference.show_gaps(figure, every_gap) if found.block == 1 else figure
     return drawn
