@@ -85,15 +85,17 @@ def vectors(view: View, part: str) -> None:
     if part == "similar":
         similarity(view, tables, kind)
         return
+    said, look = (encoding_in_words(view, added).splitlines()[at].strip() for at in (0, -1))
     if added is not None:  # else the sines are for comparison only
-        encodings(view, tables, kind, mechanism(view))
-        references.markdown(encoding_in_words(view, added).splitlines()[-1])
+        encodings(view, tables, kind, said)
+        references.markdown(look)
     else:
-        references.markdown(encoding_in_words(view, added))
+        references.markdown(said)
     if more := details(view):
         st.caption(more)
     offset_pictures(view)
     if added is None:
+        references.markdown(look)
         encodings(view, tables, kind)
 
 

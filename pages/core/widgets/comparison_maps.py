@@ -81,7 +81,6 @@ def figures_of(compared: Compared, colours: str) -> dict[str, go.Figure]:
         options = {"block": found.block, "colours": colours, "selected": compared.selected, "square": False}
         options["scale"] = compared.end
         figure = figures.attention_heatmap(weights, names, places=(positions, positions), **options)
-        figure.update_layout(margin_t=8)  # the colour bar makes the room that it needs
         drawn[side.name] = difference.show_gaps(figure, gaps) if found.block == 1 else figure
     less, more = sides.ends
     by_side = {sides.first.name: found.first, sides.second.name: found.second}
@@ -95,7 +94,6 @@ def figures_of(compared: Compared, colours: str) -> dict[str, go.Figure]:
         disambiguated=compared.names,
         square=False,
     )
-    figure.update_layout(margin_t=8)
     every_gap = sorted({step for side in steps.gaps for step in side})
     drawn["difference"] = difference.show_gaps(figure, every_gap) if found.block == 1 else figure
     return drawn
