@@ -61,7 +61,7 @@ def picture(task: Task, subjects: list[work.Subject], found: Curves, origin: str
     names = list(found)
     place, layer = _selected(names, found)
     with answer.area():
-        _answer(task, names[place], found[names[place]], layer, several=len(subjects) > 1)
+        _answer(task, names[place], found[names[place]], layer, several=len(subjects) > 1 or bool(origin))
         plot(
             probe_curves([_drawn(one, found[one], subjects) for one in names], task.majority, (place, layer)),
             key="probe-curves",
@@ -116,7 +116,8 @@ def _select(event: PlotEvent, names: list[tuple[work.Subject, str]]) -> None:
 
 
 def _answer(task: Task, name: tuple[work.Subject, str], found: Curve, layer: int, *, several: bool) -> None:
-    """The selected probe in numbers, and its easiest and hardest classes. several: whether models are compared."""
+    """The selected probe in numbers, and its easiest and hardest classes. several: whether it may be another model
+    than the reader's."""
     subject, view = name
     score, control = found.scores[layer], found.control[layer]
     low, high = score.interval

@@ -108,8 +108,7 @@ def draw(
     """Draw the three maps, in two rows where one has no room; arguments as for `show`."""
     sides = compared.sides
     fits = len(sides.alignment) <= IN_ONE_ROW
-    rows, columns = (1, 3) if fits else (2, 2)
-    places = [one for _ in range(rows) for one in st.columns(columns, gap="small")][:3]
+    places = st.columns(3, gap="small") if fits else [*st.columns(2, gap="small"), st.container()]
     less, more = sides.ends
     colours = {less.name: difference.LESS, more.name: difference.MORE}
     for place, (name, figure) in zip(places, drawn.items(), strict=True):
