@@ -62,6 +62,11 @@ class Query:
         with TURNS.turn():
             return self.tokens.nearest(self.vector, FOUND, self.where, without=self.token if self.others else None)
 
+    def mean(self) -> float:
+        """The mean cosine with all tokens of the corpus."""
+        with TURNS.turn():
+            return self.tokens.mean_cosine(self.vector)
+
 
 def show(view: View) -> None:
     """The page for words: a token of the sentence, and the tokens of a corpus that are used like it."""
@@ -238,8 +243,9 @@ def answer(query: Query, hits: list[TokenHit]) -> None:
         said = "It is not in this corpus: other words are nearest."
     elif query.others:
         said = "Other words only."
-    mean = number(query.tokens.mean_cosine(query.vector))
-    st.markdown(f"{name}: largest cosine **{number(hits[0].cosine)}** (all tokens, mean: {mean}). {said}")
+    st.markdown(
+        f"{name}: largest cosine **{number(hits[0].cosine)}** (all tokens, mean: {number(query.mean())}). {said}"
+    )
 
 
 def sentences(query: Query, hits: list[TokenHit]) -> list[str]:

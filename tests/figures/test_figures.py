@@ -412,6 +412,17 @@ def test_outliers_have_their_own_colour():
     assert notes == [("3", pytest.approx(np.log10(400))), ("1", pytest.approx(np.log10(30)))]
 
 
+def test_a_probe_has_its_control_task_only_where_it_is_selected():
+    ends = np.array([0.4, 0.6])
+    curves = [figures.ProbeCurve(name, ends, ends - 0.1, ends + 0.1, ends / 2) for name in ("token", "mean")]
+    dotted = [
+        one
+        for one in figures.probe_curves(curves, 0.25, (1, 0)).data
+        if one.line.dash == "dot" and one.x[0] is not None
+    ]
+    assert [one.line.color for one in dotted] == [figures.probe_curves(curves, 0.25).data[1].line.color]
+
+
 def test_outliers():
     values = np.zeros(200)
     values[7], values[100] = 9, -20
