@@ -13,7 +13,7 @@ WARM = ("with", "without")
 PLACEMENTS = ("pre", "post", "sandwich")
 PARTS = {
     "runs": "Training runs",
-    "recorded": "Masked words, 12 layers",
+    "recorded": "Word prediction, 12 layers",
     "history": "The block, 2017 to today",
     "gradients": "Gradients at initialisation",
 }

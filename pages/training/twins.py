@@ -1,4 +1,4 @@
-"""Masked words in four and in twelve layers: the recorded training of the bundled twins and of their variants."""
+"""Word prediction in four and in twelve layers: the recorded training of the bundled twins and of their variants."""
 
 import pandas as pd
 import streamlit as st
