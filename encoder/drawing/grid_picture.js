@@ -157,7 +157,9 @@ function drawMeasure(view, pen, size, k, x, y) {
   const value = view.measureOf(k);
   pen.fillStyle = view.theme.faint;
   if (!Number.isFinite(value)) { // an empty bar would say 0
-    if (size >= 24 && view.hasBars) write(view, pen, "none", x + size / 2, y + 2, "center", view.theme.muted, { size: 8, weight: 400 });
+    if (size >= 24 && view.hasBars) {
+      write(view, pen, "none", x + size / 2, y + 2, "center", view.theme.muted, { size: 8, weight: 400 });
+    }
     return;
   }
   pen.fillRect(x, y, size, 4);
