@@ -47,7 +47,8 @@ SECTIONS = {
              uses=NO_HEAD, edits=None),
     ],
     "Pre/post-norm": [
-        Page("pre_post", "Pre/post-norm", "compare", "What changes if the norms move?", as_trained=True),
+        Page("pre_post", "Pre/post-norm", "compare", "What changes if the norms move?", uses=NO_HEAD,
+             as_trained=True),
         Page("norms", "Norms", "equalizer", "What does each LayerNorm do to each token?", uses=NO_HEAD, edits=True,
              part_of="pre_post"),
         Page("training", "Train", "model_training", "Which placement trains better?", uses=()),

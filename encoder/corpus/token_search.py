@@ -116,6 +116,15 @@ class Tokens:
         order = np.argsort(-cosines, kind="stable")[: max(k, 0)]
         return [self._hit(int(places[at]), float(cosines[at])) for at in order]
 
+    def mean_cosine(self, vector: np.ndarray) -> float:
+        """The mean cosine of a vector with all tokens: what a cosine of `nearest` is compared with."""
+        query = torch.from_numpy(direction(vector, self.vectors.shape[1], self.model))
+        return float(torch.mv(torch.from_numpy(self.vectors), query.half()).float().mean())
+
+    def count(self, token: str) -> int:
+        """How often the corpus has a token."""
+        return int((self.codes == self.vocabulary.index(token)).sum()) if token in self.vocabulary else 0
+
     def _candidates(self, query: np.ndarray, k: int, among: np.ndarray | None) -> np.ndarray:
         """Ascending places with the k nearest among them, and all that rounding could confuse with these."""
         if among is not None and int(among.sum()) < len(self) // FEW:

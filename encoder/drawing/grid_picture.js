@@ -157,7 +157,9 @@ function drawMeasure(view, pen, size, k, x, y) {
   const value = view.measureOf(k);
   pen.fillStyle = view.theme.faint;
   if (!Number.isFinite(value)) { // an empty bar would say 0
-    if (size >= 24) write(view, pen, "none", x + size / 2, y + 2, "center", view.theme.muted, { size: 8, weight: 400 });
+    if (size >= 24 && view.hasBars) {
+      write(view, pen, "none", x + size / 2, y + 2, "center", view.theme.muted, { size: 8, weight: 400 });
+    }
     return;
   }
   pen.fillRect(x, y, size, 4);
@@ -229,7 +231,7 @@ function frame(view, pen, layout, k, colour, width, dash = []) {
 export function saveGrid(shown, kind) {
   const view = Object.create(shown, { theme: { value: { ...shown.theme, scale: 1 } } });
   const layout = gridLayout(view, Math.max(view.width, 900));
-  const top = view.arrays.measure ? 24 : 0;
+  const top = view.hasBars ? 24 : 0;
   savePicture(kind, view.header.name, layout.width + 4, layout.height + top, view.theme.background, (pen) => {
     const [w, h] = [Math.ceil(layout.width * FILE_SCALE), Math.ceil(layout.height * FILE_SCALE)];
     const grid = kind === "png" ? new OffscreenCanvas(w, h) : new SvgPen(w, h);

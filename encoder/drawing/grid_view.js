@@ -94,6 +94,11 @@ export class GridView extends Drawing {
     return row * this.header.heads.length + column;
   }
 
+  // Whether a map has a bar. One grid of two keeps the room of bars that the other one has.
+  get hasBars() {
+    return Boolean(this.arrays.measure?.data.some(Number.isFinite));
+  }
+
   measureOf(k) {
     return this.arrays.measure ? this.arrays.measure.data[this.flatIndex(k)] : NaN;
   }
@@ -135,7 +140,7 @@ export class GridView extends Drawing {
 
   fillLegend() {
     this.legend.replaceChildren();
-    if (!this.arrays.measure) return;
+    if (!this.hasBars) return;
     const stops = [0, 0.25, 0.5, 0.75, 1].map((share) => measureColour(this.theme, share)).join(",");
     const scale = make("i", { style: `background: linear-gradient(90deg, ${stops})` });
     const texts = [this.header.measureLabel, ...this.header.measureRange.map(threeDigits)];
@@ -156,7 +161,7 @@ export class GridView extends Drawing {
   details(k) {
     const lines = [];
     const number = Number.isFinite(this.measureOf(k)) ? threeDigits(this.measureOf(k)) : "none";
-    if (this.arrays.measure) lines.push(`${this.header.measureLabel || "measure"}: ${number}`);
+    if (this.hasBars) lines.push(`${this.header.measureLabel || "measure"}: ${number}`);
     const badge = this.badgeOf(k);
     if (badge) lines.push(this.header.badgeTitles?.[badge] ?? badge);
     if (this.pinOf(k)) lines.push(`pinned, ${this.pinOf(k)}`);

@@ -110,12 +110,17 @@ def show_gaps(figure: go.Figure, rows: Sequence[int], columns: Sequence[int] | N
     return figure
 
 
+#: Pixels above a map for its colour bar and the name of its side.
+NAMED = 92
+
+
 def name_side(figure: go.Figure, name: str, text: str = "", shade: str | None = None) -> go.Figure:
     """Write above a map which side it is: a dot in its colour, its name, and a text, cut if it is long."""
     cut = text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 1]}…"
     dot = "" if shade is None else f'<span style="color:{shade}">●</span> '
     words = f"{dot}<b>{html.escape(name, quote=False)}</b> {html.escape(cut, quote=False)}"
-    figure.update_layout(margin_t=70)  # Plotly makes room for the colour bar, not for the words above it
+    # The words above the colour bar, and as much for every side: a long title of the bar would move its map down.
+    figure.update_layout(margin_t=NAMED)
     return figure.add_annotation(heading("") | {"text": words, "font": {"size": 14}})
 
 

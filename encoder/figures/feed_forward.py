@@ -58,6 +58,8 @@ def neuron_heatmap(
         across = component_axis(n_columns, title=f"{block} neurons a column, most active first")
         across["showticklabels"] = False  # a column is not a neuron's number
     column = next((at for at in range(n_columns) if neuron is not None and (numbers[:, at] == neuron).any()), None)
+    if block > 1 and column is not None:
+        across |= {"showticklabels": True, "tickmode": "array", "tickvals": [column], "ticktext": [str(neuron)]}
     framed = [] if column is None else band(column=column, colour=colour.EMPHASIS_LABEL, thin=True)
     figure = go.Figure(
         cells,

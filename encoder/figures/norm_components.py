@@ -17,12 +17,12 @@ OUTLIER = 4.0
 
 
 def component_sizes(
-    ratio: object, *, threshold: float, chance: float, named: Sequence[int] = (), selected: int | None = None
+    ratio: object, *, threshold: float, named: Sequence[int] = (), selected: int | None = None
 ) -> go.Figure:
     """The largest |x| of each component over all tokens, in units of the median: a bar a component, logarithmic.
 
-    ratio: [D]; chance: the ratio that random numbers reach, drawn as a dotted line; threshold: components above it are
-    outliers, drawn as a dashed line; named: components that are labelled with their number.
+    ratio: [D]; threshold: components above it are outliers, drawn as a dashed line; named: components that are labelled
+    with their number.
     """
     values = as_array(ratio, name="ratio", ndim=1)
     places = np.arange(len(values), dtype=np.int32)
@@ -41,7 +41,6 @@ def component_sizes(
         legend=LEGEND,
         uirevision=f"{len(values)}",
     )
-    figure.add_hline(y=chance, line={"color": colour.NEUTRAL, "width": 1.5, "dash": "dot"})
     figure.add_hline(y=threshold, line={"color": colour.EMPHASIS, "width": 1.5, "dash": "dash"})
     for component in named:
         # On a logarithmic axis an annotation's place is the exponent.

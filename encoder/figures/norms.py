@@ -172,5 +172,7 @@ def token_statistics(
             across | {"showticklabels": row == 2, "title": {"text": "token" if row == 2 else ""}}, row=row
         )
         if selected is not None and first <= selected < first + n_tokens:
-            figure.add_vline(x=selected, line={"color": colour.EMPHASIS, "width": 1.5}, row=row, col=1)
+            figure.add_vrect(
+                selected - 0.5, selected + 0.5, line={"color": colour.EMPHASIS, "width": 1.5}, row=row, col=1
+            )
     return figure

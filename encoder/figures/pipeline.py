@@ -17,6 +17,8 @@ from encoder.figures.plotly_traces import LEGEND
 
 #: Texts that are drawn.
 MOST_TEXTS = 200
+#: Up to so many texts, each has its number on the axis.
+FEW = 12
 #: Room for the ticks of a low picture. Measured by Plotly, it would change the ticks, and these the room again.
 ROOM = {"l": 72, "b": 48}
 FIXED = {"automargin": False}
@@ -34,12 +36,13 @@ def text_differences(
     named = [shown_label(text[:40]) for text in texts[:MOST_TEXTS]]
     hover: dict[str, Any] = {"text": named, "hovertemplate": "%{text}: %{y:.3g}<extra></extra>"}
     places, name, heights = _series("from the model" if explained is None else "without the fault", without)
-    figure.add_bar(x=places, y=heights, name=name, marker={"color": colour.KEY}, textposition="none", **hover)
+    figure.add_bar(x=places, y=heights, name=name, marker={"color": colour.NEUTRAL}, textposition="none", **hover)
     if explained is not None:
         places, name, heights = _series("with it", explained)
         look = {"mode": "markers", "marker": {"color": colour.VALUE, "size": 9, "symbol": "diamond"}}
         figure.add_scatter(x=places, y=heights, name=name, cliponaxis=False, **look, **hover)
-    figure.update_layout(xaxis=plain_axis(kind) | FIXED, yaxis=plain_axis("largest difference") | FIXED)
+    few = {"dtick": 1} if len(places) <= FEW else {}
+    figure.update_layout(xaxis=plain_axis(kind) | FIXED | few, yaxis=plain_axis("largest difference") | FIXED)
     return figure
 
 

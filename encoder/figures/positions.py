@@ -201,7 +201,7 @@ def order_bars(
     figure.update_layout(
         neutral_layout(
             xaxis=token_axis(labels, first, len(values), title="token"),
-            yaxis=plain_axis("cosine with the output before") | {"range": [min(0.0, float(values.min()) * 1.05), 1.05]},
+            yaxis=plain_axis("cosine of both outputs") | {"range": [min(0.0, float(values.min()) * 1.05), 1.05]},
             barmode="overlay",
             legend=LEGEND,
             showlegend=moved is not None,
@@ -241,5 +241,5 @@ def _position_map(across: str, cells: go.Heatmap, title: str | None, selected: i
     )
     figure = go.Figure(cells, layout)
     if selected is not None and 0 <= selected < n_rows:
-        figure.add_hline(y=selected, line={"color": colour.EMPHASIS, "width": 1.5})
+        figure.layout.shapes = band(row=selected, colour=colour.EMPHASIS)
     return figure

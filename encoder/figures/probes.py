@@ -29,13 +29,14 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
 
 def layer_names(n_layers: int) -> list[str]:
     """The names of the places that probes read: the input of each layer, then the output."""
-    return [f"before L{layer}" for layer in range(n_layers)] + ["output"]
+    return [f"input of L{layer}" for layer in range(n_layers)] + ["output"]
 
 
 def probe_curves(curves: Sequence[ProbeCurve], majority: float, selected: tuple[int, int] | None = None) -> go.Figure:
     """Accuracy over the layers; bars: the 95% interval; dotted: the control task; dashed: always the largest class.
 
-    selected: (curve, layer), which is circled. Curves of models with other depths share the axis of the deepest.
+    selected: (curve, layer), which is circled, and whose control task is the only one drawn: six curves cross too
+    often. Curves of models with other depths share the axis of the deepest.
     """
     n_layers = max(len(one.accuracy) for one in curves) - 1
     figure = go.Figure(layout=neutral_layout(margin=margin(64, right=12)))
@@ -62,6 +63,8 @@ def probe_curves(curves: Sequence[ProbeCurve], majority: float, selected: tuple[
         }
         figure.add_trace(drawn)
     for place, one in enumerate(curves):
+        if selected is not None and place != selected[0]:
+            continue
         shade = colour.SERIES[place % len(colour.SERIES)]
         hover = f"{one.name}, control task, %{{text}}: %{{y:.3f}}"
         drawn = curve(np.arange(len(one.control), dtype=np.int32), one.control, "", shade, hover, size=4, dash="dot")

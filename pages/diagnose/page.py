@@ -14,6 +14,7 @@ from encoder.trace import gradual
 from pages.base.access import limits
 from pages.base.work import long_work
 from pages.components import plot
+from pages.components.lazy import expander
 from pages.core.frame.frame import heading, show
 from pages.core.inputs.edited import parse_recipe
 from pages.core.stores import cache, input_kinds, model_access, model_store, results
@@ -169,7 +170,7 @@ def draw_example(view: View) -> None:
     said = plain(found.faults[0].sentence.removeprefix("Your"))
     st.markdown(f"**Example.** Another{said} Largest difference: **{found.difference_without:.2g}**.")
     pipeline(view, found)
-    figures = differences(view, found)
+    figures = differences(view, found, folded=True)
     lines = f"{inputs.code(given)}\nfound = diagnose.example(model, texts)"
     lines += "  # of your own vectors: diagnose.find(model, texts, vectors)"
     export(view, f"Example of a diagnosis of {view.loaded.name}", found, figures, lines)
@@ -258,8 +259,9 @@ def worst(found: diagnose.Verdict) -> int:
     return 0 if sizes is None else int(sizes.argmax())
 
 
-def differences(view: View, found: diagnose.Verdict) -> dict[str, object]:
-    """Draw the differences by input and by dimension; returns the figures."""
+def differences(view: View, found: diagnose.Verdict, *, folded: bool = False) -> dict[str, object]:
+    """Draw the differences by input and by dimension; returns the figures. folded: whether the second one waits for a
+    click, so that what comes after it is near."""
     without = found.distances(explained=False)
     explained = found.distances(explained=True) if found.faults else None
     if without is None or (found.faults and explained is None):
@@ -269,13 +271,21 @@ def differences(view: View, found: diagnose.Verdict) -> dict[str, object]:
     inputs = drawn.text_differences(found.texts, without, explained, takes)
     alt = f"The largest difference of each {takes}{', without and with the fault' if found.faults else ''}."
     plot(inputs, key="diagnose:texts", height=240, alt=alt)
+    numbers, part = None, expander(f"One {takes}, component by component", "diagnose-one") if folded else st.container()
+    if part is not None:
+        with part:
+            numbers = of_one(view, found)
+    return {f"By {takes}": inputs} | ({} if numbers is None else {"By dimension": numbers})
+
+
+def of_one(view: View, found: diagnose.Verdict) -> object:
+    """Choose an input, and draw the differences of its vector; returns the figure."""
     names = {place: f"{place + 1}: {text[:60]}" for place, text in enumerate(found.texts)}
-    most, label = "the one that differs most", f"Vector of the {takes}"
+    most, label = "the one that differs most", f"Vector of the {view.loaded.takes}"
     chosen = state.selectbox(Params.text_of, label, {None: most, **names}, placeholder=most)
-    place = worst(found) if chosen is None else chosen
-    numbers = drawn.dimension_differences(found.by_dimension(place))
-    plot(numbers, key="diagnose:numbers", height=220, alt="The differences of one vector, number by number.")
-    return {f"By {takes}": inputs, "By dimension": numbers}
+    numbers = drawn.dimension_differences(found.by_dimension(worst(found) if chosen is None else chosen))
+    plot(numbers, key="diagnose:numbers", height=220, alt="The differences of one vector, component by component.")
+    return numbers
 
 
 def python_lines(given: Given, settings: Settings, prompt: str | None) -> str:

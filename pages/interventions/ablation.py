@@ -7,6 +7,7 @@ from encoder import Trace, causal
 from encoder.documents.tables import cells_of
 from encoder.edits import AblateHead, Edit
 from encoder.figures.layers import effect_map, n_ranked
+from encoder.figures.numbers import three_digits
 from encoder.measure import ranking
 from encoder.measure.ranking import largest_cell
 from pages.components import on_click, plot
@@ -16,7 +17,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view import View, selection
 from pages.core.widgets import Export, answer, class_head, export, outcomes
 from pages.core.widgets.effects import measured
-from pages.core.words import about, errors_said, number, plain
+from pages.core.words import about, errors_said, plain
 from pages.interventions import recipe
 from pages.interventions.params import CLICKS, Params
 from pages.interventions.recipe import toggle_head
@@ -118,14 +119,14 @@ def draw_answer(view: View, outcome: causal.Outcome, effects: np.ndarray | None,
     rank, _ = ranking.rank(sizes, (view.layer, view.head))
     rest = (
         f"Selected: without L{view.layer} H{view.head} it {changes(here)} ({answer.nth_largest(rank, effects.size)}). "
-        f"Median: {number(float(np.median(sizes)))}. Ranks 1 to {n_ranked(effects)} are on the map."
+        f"Median: {three_digits(float(np.median(sizes)))}. Ranks 1 to {n_ranked(effects)} are on the map."
     )
     answer.draw(edited or most, f"{most} {rest}" if edited else rest)
 
 
 def changes(effect: float) -> str:
-    """ "falls by **0.002**"."""
-    return f"{'rises' if effect > 0 else 'falls'} by **{number(abs(effect))}**"
+    """ "falls by **0.0787**", as on the colour bar."""
+    return f"{'rises' if effect > 0 else 'falls'} by **{three_digits(abs(effect))}**"
 
 
 def draw_map(view: View, effects: np.ndarray, recipe: Recipe) -> None:

@@ -9,12 +9,13 @@ from encoder import causal, figures
 from encoder.causal.cross import MOST_SOURCE, changes, target_of
 from encoder.documents.tables import cells_of
 from encoder.figures.layers import effect_map
+from encoder.measure.ranking import largest_cell
 from encoder.trace.trace import Trace
 from pages.components import on_click, plot
 from pages.core.inputs import edited
 from pages.core.view import View
 from pages.core.view.output import Change, Output, chosen, decoded, source, target_text, written
-from pages.core.widgets import Export, answer, title
+from pages.core.widgets import Export, adjust, answer, title
 from pages.core.words import about, errors_said, gestures, number, plain
 from pages.state import Head, state
 
@@ -23,7 +24,7 @@ def show(view: View) -> None:
     """The controls, what the change does to the output, both maps, and the output token by token."""
     edited.mark(view)
     with errors_said(st.info, icon=":material/edit:"):
-        with st.container(key="controls-context", horizontal=True, vertical_alignment="bottom"):
+        with adjust.drawer("context"):
             state.bound(
                 st.text_input,
                 Output.target,
@@ -44,25 +45,47 @@ def show(view: View) -> None:
             )
             st.button("Undo all", icon=":material/restart_alt:", on_click=_undo)
         change, trace = chosen(view), decoded(view)
+        falls, effects = _falls(view, change, trace), _effects(view, trace)
         with answer.area():
             table = changes(target_of(trace), target_of(decoded(view, change)))
-            _answer(view, change, trace, float(table["change"].sum()))
+            if change == Change():
+                _largest(trace, falls, effects)
+            else:
+                _answer(view, change, trace, float(table["change"].sum()))
             left, right = st.columns([3, 2], gap="medium")
             with left:
-                _vectors(view, change, trace)
+                _vectors(view, change, trace, falls)
             with right:
-                effects = _heads(view, change, trace)
+                _heads(change, effects)
         if change != Change():
             st.dataframe(table.round(3), hide_index=True, key="context-change")
-        st.caption(about.text(__file__, "Limits of a changed decoder’s input"))
+        hint = gestures.invitation("Select an input token to replace its vector, or a head to switch it off.")
+        gestures.caption(f"{hint} {about.text(__file__, 'Limits of a changed decoder’s input')}")
         _export(view, change, effects).draw()
 
 
-def _answer(view: View, change: Change, trace: Trace, gain: float) -> None:
-    """What is changed, and what the output loses; without a change, what to select."""
-    if change == Change():
-        answer.draw(gestures.invitation("Select an input token to replace its vector, or a head to switch it off."))
+def _largest(trace: Trace, falls: np.ndarray | None, effects: np.ndarray) -> None:
+    """The vector and the head on which the output depends most, before anything is changed."""
+    layer, head = largest_cell(np.abs(effects))
+    of_head = f"Without **L{layer} H{head}**, the output {_changes(float(effects[layer, head]))}."
+    if falls is None:
+        answer.draw(of_head)
         return
+    output, replaced = largest_cell(falls)
+    answer.draw(
+        f"With another vector of **{plain(trace.labels[replaced])}**, “**"
+        f"{plain(target_of(trace).output_labels[output])}**” of the output "
+        f"{_changes(-float(falls[output, replaced]))}. {of_head}"
+    )
+
+
+def _changes(effect: float) -> str:
+    """What a log probability does: "falls by **6.97** nats"."""
+    return f"{'rises' if effect > 0 else 'falls'} by **{number(abs(effect))}** nats"
+
+
+def _answer(view: View, change: Change, trace: Trace, gain: float) -> None:
+    """What is changed, and what the output loses."""
     whose = f"that of “{plain(change.other)}”" if change.other else "the mean of all"
     parts = [f"all vectors are those of “{plain(change.other)}”"] if change.other and change.vector is None else []
     if change.vector is not None:
@@ -70,8 +93,7 @@ def _answer(view: View, change: Change, trace: Trace, gain: float) -> None:
     if change.off:
         parts.append(", ".join(f"L{layer} H{head}" for layer, head in change.off) + " off")
     answer.draw(
-        f"The log probability of {plain(target_text(view))} {'rises' if gain > 0 else 'falls'} by "
-        f"**{number(abs(gain))}** nats: {'; '.join(parts)}.",
+        f"The log probability of {plain(target_text(view))} {_changes(gain)}: {'; '.join(parts)}.",
         f"The model now writes **{plain(written(view, change).text)}**; before: {plain(written(view).text)}.",
         clear=_undo,
     )
@@ -83,16 +105,33 @@ def _undo() -> None:
         state.put(param, value)
 
 
-def _vectors(view: View, change: Change, trace: Trace) -> np.ndarray | None:
-    """The map [T, S] of what each output token loses when one vector is replaced; a click replaces it."""
+def _falls(view: View, change: Change, trace: Trace) -> np.ndarray | None:
+    """[T, S]: what each output token loses when one vector is replaced; None for a long input."""
     if trace.n_tokens > MOST_SOURCE:
-        st.info(f"The map of vectors is limited to {MOST_SOURCE} tokens. Use a shorter input.")
         return None
     other = replace(change, vector=None)
     found: np.ndarray = view.derived(
         ("replaced vectors", target_text(view), change.other),
         lambda _: causal.falls_when_replaced(view.loaded, trace, source(view, other) if change.other else None),
     )
+    return found
+
+
+def _effects(view: View, trace: Trace) -> np.ndarray:
+    """[L, H]: the effect of each head of cross-attention."""
+    decoder = view.loaded.decoder
+    found: np.ndarray = view.derived(
+        ("cross effects", target_text(view)),
+        lambda _: causal.ablate_each_head(decoder, target_of(trace), causal.TargetProbability(), cross=True).numpy(),
+    )
+    return found
+
+
+def _vectors(view: View, change: Change, trace: Trace, found: np.ndarray | None) -> None:
+    """The map of `_falls`; a click replaces a vector."""
+    if found is None:
+        st.info(f"The map of vectors is limited to {MOST_SOURCE} tokens. Use a shorter input.")
+        return
     labels = target_of(trace).output_labels
     st.markdown("**Fall of each output token’s log probability** when the vector of one input token is replaced")
     plot(
@@ -111,16 +150,10 @@ def _vectors(view: View, change: Change, trace: Trace) -> np.ndarray | None:
         alt=f"What each of {len(labels)} output tokens loses when one of {trace.n_tokens} vectors is replaced.",
         on_event=on_click(column=lambda s: state.put(Output.vector, None if s == change.vector else s)),
     )
-    return found
 
 
-def _heads(view: View, change: Change, trace: Trace) -> np.ndarray:
-    """The map [L, H] of the effect of each head of cross-attention; a click switches the head off, or on again."""
-    decoder = view.loaded.decoder
-    found: np.ndarray = view.derived(
-        ("cross effects", target_text(view)),
-        lambda _: causal.ablate_each_head(decoder, target_of(trace), causal.TargetProbability(), cross=True).numpy(),
-    )
+def _heads(change: Change, found: np.ndarray) -> None:
+    """The map of `_effects`; a click switches the head off, or on again."""
     st.markdown("**Change of the output’s log probability** without a head of cross-attention")
     plot(
         effect_map(found, None, change.off, "nats"),
@@ -129,7 +162,6 @@ def _heads(view: View, change: Change, trace: Trace) -> np.ndarray:
         alt=f"Effect of switching off each of {found.shape[0]} x {found.shape[1]} heads of cross-attention.",
         on_event=on_click(cell=lambda layer, head: _toggle((layer, head))),
     )
-    return found
 
 
 def _toggle(place: Head) -> None:

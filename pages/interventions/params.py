@@ -11,7 +11,7 @@ QUESTIONS = {
     "ablation": "Which heads does the result depend on?",
     "edited": "How much do your edits change the result?",
     "patching": "Which vector carries the difference?",
-    "context": "Which vectors and heads of cross-attention does the output depend on?",
+    "context": "Which vectors and heads does the output depend on?",
 }
 CLICKS = {"switch": "Switches it off", "open": "Opens it"}
 WHERE = {

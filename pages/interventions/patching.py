@@ -195,7 +195,8 @@ def draw_answer(both: pair.Pair, where: Where, shares: np.ndarray, at: Place | N
         at = largest_cell(shares if not np.isfinite(elsewhere).any() else elsewhere)
         said = _said(both, where, shares, at)
         where_else = "" if where == "head" or not np.isfinite(elsewhere).any() else " at a shared token"
-        answer.draw(f"Largest{where_else}: {said[:1].lower()}{said[1:]}.{_by_construction(both, where, shares)}")
+        largest = f"Largest{where_else}: {said[:1].lower()}{said[1:]}."
+        answer.draw(f"{_where_both_differ(both, where, shares)}{largest}")
         return
     row = ", ".join(
         f"{_name(both, where, int(place))} {three_digits(float(shares[at[0], place]))}"
@@ -263,12 +264,12 @@ def _said(both: pair.Pair, where: Where, shares: np.ndarray, at: Place) -> str:
     return f"{what} carries **{share}** of the difference ({answer.ordinal(rank)} of {shares.size:,})"
 
 
-def _by_construction(both: pair.Pair, where: Where, shares: np.ndarray) -> str:
+def _where_both_differ(both: pair.Pair, where: Where, shares: np.ndarray) -> str:
     """The largest share of the tokens that differ; "" for heads, and where no token or every token differs."""
     if where == "head" or not both.differs.any() or both.differs.all():
         return ""
     layer, at = largest_cell(np.where(both.differs, shares, -np.inf))
-    return f" Where both differ, at **{_name(both, where, at)}**: **{three_digits(float(shares[layer, at]))}**."
+    return f"Where both differ, at **{_name(both, where, at)}**: up to **{three_digits(float(shares[layer, at]))}**. "
 
 
 def _name(both: pair.Pair, where: Where, place: int) -> str:

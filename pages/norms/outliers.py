@@ -39,7 +39,6 @@ def sizes_here(selected: Selected, here: norms.Extremes) -> go.Figure:
     sizes = figures.component_sizes(
         here.ratio,
         threshold=norms.TIMES_CHANCE * here.chance,
-        chance=here.chance,
         named=here.outliers[:4],
         selected=selected.component,
     )
@@ -52,8 +51,8 @@ def sizes_here(selected: Selected, here: norms.Extremes) -> go.Figure:
     )
     st.caption(
         f"One bar per component: its largest |x| over all tokens, divided by the median, {number(here.median)}. "
-        f"Dashed line: {norms.TIMES_CHANCE * here.chance:.0f}, above which a component is an outlier. Dotted line: "
-        f"{here.chance:.1f}, which as many random normal numbers typically reach. {HINT}"
+        f"Dashed line: {norms.TIMES_CHANCE * here.chance:.0f}, above which a component is an outlier; as many random "
+        f"normal numbers typically reach {here.chance:.1f}. {HINT}"
     )
     return sizes
 

@@ -13,7 +13,7 @@ from pages.components.events import PlotEvent
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View, ViewParams
 from pages.core.widgets import answer
-from pages.core.words import about, gestures, references, token_names
+from pages.core.words import about, gestures, number, references, token_names
 from pages.positions.params import Params
 from pages.state import state
 
@@ -124,7 +124,7 @@ def similarity(view: View, tables: Tables, shown: str) -> None:
     for kind, table in tables.items():
         products[kind], curves[kind] = similarity_of(view, kind, table, cosine=cosine)
     answer.draw(selected_in_words(view, tables))
-    left, right = st.columns(2)
+    left, right = st.columns([2, 3])
     title, matrix = heading_of(view, shown), products[shown]
     with left:
         plot(
@@ -176,13 +176,12 @@ def patch_positions(view: View) -> None:
         parts = words_of(view.trace).parts
         st.caption(f"The grid of small maps is drawn up to {MOST_PATCHES} {parts}; this model has more.")
         return
-    st.markdown(about.text(__file__, "patches"))
     near, far = view.derived("patch neighbours", patches.neighbour_similarity)
     words = words_of(view.trace)
     near_in_time = ", or a place in neighbouring time steps" if grid.tile else ""
     st.markdown(
-        f"Mean cosine of two {words.parts} that share a side{near_in_time}: **{near:.3f}**; of all other pairs: "
-        f"**{far:.3f}**."
+        f"Mean cosine of two {words.parts} that share a side{near_in_time}: **{number(near)}**; of all other pairs: "
+        f"**{number(far)}**."
     )
     similar = view.derived("patch positions", lambda trace: patches.position_similarity(trace).cpu().numpy())
     plot(
@@ -191,4 +190,4 @@ def patch_positions(view: View) -> None:
         key="patch-positions",
         alt="For each patch, the cosine of its position vector with those of all patches.",
     )
-    references.caption("As in Dosovitskiy et al. (2021, figure 7, centre).")
+    references.caption(f"{about.text(__file__, 'patches')} As in Dosovitskiy et al. (2021, figure 7, centre).")

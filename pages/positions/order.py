@@ -59,7 +59,7 @@ def reversed_order(view: View, mechanism: str) -> Export:
         alt="Cosine of every token's output vectors in this sentence and in the reversed one.",
     )
     if found.moved.any():
-        st.caption(f"{in_order(view, range(trace.n_tokens))}  \n{in_order(view, found.order)}")
+        st.caption(f"Yours: {in_order(view, range(trace.n_tokens))}  \nReversed: {in_order(view, found.order)}")
     references.caption(
         "Bars: cosine of a token's output vectors in both orders (1: same direction, 0: orthogonal). Special tokens, "
         "closing punctuation and the token in the middle keep their places."
@@ -128,7 +128,7 @@ def without_positions(view: View) -> Export:
     trace, without = view.trace, view.but(edits=(DropPositions(),))
     other = without.trace  # before `derived`, whose function may ask for no trace
     cosine: np.ndarray = view.derived("cosines without positions", partial(output_cosines, other=other))
-    st.markdown(f"{order_without(without)} {trained_with(view)} {outputs_in_words(view, cosine)}")
+    st.markdown(f"{order_without(without)} {outputs_change(view)} {outputs_in_words(view, cosine)}")
     part = token_rows.part(trace.n_tokens, view.i, "without")
     drawn = figures.order_bars(cosine[part], trace.labels, selected=view.i, first=part.start)
     with answer.area():
@@ -175,10 +175,9 @@ def order_without(without: View) -> str:
     return f"{name} gives other vectors for the same words."
 
 
-def trained_with(view: View) -> str:
-    """That the weights expect positions, or are random; the beginning of a sentence on the outputs."""
-    random = view.model.untrained is not None
-    return "Its weights are random. Outputs change:" if random else "It was trained with positions; outputs change:"
+def outputs_change(view: View) -> str:
+    """The beginning of a sentence on the outputs; where the weights are random, that they are."""
+    return "Its weights are random. Outputs change:" if view.model.untrained is not None else "Outputs change:"
 
 
 def vector_in_words(view: View, without: View) -> str:

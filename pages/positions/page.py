@@ -15,8 +15,8 @@ from pages.core.frame import input_row
 from pages.core.frame.frame import heading, show
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View
-from pages.core.widgets import Export, title
-from pages.core.words import about, formulas, references
+from pages.core.widgets import Export, adjust, title
+from pages.core.words import about, formulas, opening, references
 from pages.positions.encodings import Tables, chosen_encoding, chosen_product, encodings, patch_positions, similarity
 from pages.positions.offsets import disentangled, grid_bias, relative_bias, rotary
 from pages.positions.order import is_too_long, reversed_order, without_positions
@@ -26,6 +26,11 @@ from pages.state import next_page, state
 #: More positions are not drawn: the similarity map would have more than 262,144 cells.
 MOST_POSITIONS = 512
 
+#: Part -> the question that its picture answers.
+QUESTIONS = {
+    "encoding": "How does the model encode a position?",
+    "similar": "Which positions have similar vectors?",
+}
 FORMULAS = {
     "sinusoidal": latex.stack(r"P_{p,2c} = \sin\frac{p}{10000^{2c/D}}", r"P_{p,2c+1} = \cos\frac{p}{10000^{2c/D}}"),
     "rotary": latex.stack(
@@ -72,26 +77,30 @@ def parts(view: View) -> dict[str, str]:
 def vectors(view: View, part: str) -> None:
     """How the model encodes positions: the vectors that it adds, their similarity, or what depends on the offset."""
     config = view.loaded.config
-    with st.container(key="controls-positions", horizontal=True, vertical_alignment="bottom"):
+    opening(QUESTIONS[part])
+    with adjust.drawer("positions"):
         tables = position_vectors(view)
         kind = chosen_encoding(view, tables)
         if part == "similar":
             chosen_product()
-        elif has_offsets(config):
+    if part == "encoding" and has_offsets(config):
+        with st.container(key="head-place", horizontal=True):
             input_row.head_controls(config, ("layer", "head"))
     added = tables.get(config.position)
     if part == "similar":
         similarity(view, tables, kind)
         return
+    said, look = (encoding_in_words(view, added).splitlines()[at].strip() for at in (0, -1))
     if added is not None:  # else the sines are for comparison only
-        encodings(view, tables, kind, mechanism(view))
-        references.markdown(encoding_in_words(view, added).splitlines()[-1])
+        encodings(view, tables, kind, said)
+        references.markdown(look)
     else:
-        references.markdown(encoding_in_words(view, added))
+        references.markdown(said)
     if more := details(view):
         st.caption(more)
     offset_pictures(view)
     if added is None:
+        references.markdown(look)
         encodings(view, tables, kind)
 
 

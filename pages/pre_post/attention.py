@@ -13,13 +13,13 @@ from encoder.measure.ranking import largest_cell
 from encoder.run import ModelSpec
 from pages.components import head_grid
 from pages.components.button import button
+from pages.core.frame import input_row
 from pages.core.view import MapParams, View, selection
-from pages.core.view.norm_pair import PLACEMENTS, PairTraces
+from pages.core.view.norm_pair import PairTraces
 from pages.core.widgets import Export, comparison_maps, place
 from pages.core.widgets.compared import Compared
 from pages.core.widgets.comparison import Side, Sides
 from pages.core.words import gestures
-from pages.pre_post.recorded import why_pre_norm
 from pages.state import state
 
 #: Python that gives the numbers above the maps, of `trace` and `other`.
@@ -27,6 +27,8 @@ FIRST_LINES = """from encoder.measure.residual_stream import head_differences, o
 tokens = output_agreement(trace, other)
 whole = encoder.causal.outcomes_of(model, trace, [other], encoder.causal.SentenceVector())[-1]
 moved = [head_differences(trace, other, layer) for layer in range(trace.config.n_layers)]"""
+#: As in the difference of a head's maps: pre-norm less post-norm.
+ORDER = ("post", "pre")
 SIGNS = {"pre": "●", "post": "■"}
 
 
@@ -34,25 +36,31 @@ def attention(view: View, traces: PairTraces) -> None:
     """The heads of both encoders, and the selected one large."""
     with st.container(key="both-grids"):
         grids(view, traces)
-    why_pre_norm()
+    with st.container(key="head-place", horizontal=True, vertical_alignment="center", gap="medium"):
+        st.header(f"L{view.layer} H{view.head} in both placements", anchor=False, width="content")
+        input_row.head_controls(view.loaded.config, ("layer", "head"))
     one_head(view, traces).draw()
 
 
 def grids(view: View, traces: PairTraces) -> None:
-    """The small maps of all heads in both placements, and the head that differs most."""
+    """The small maps of all heads in both placements, and the head that differs most.
+
+    A bar says how much both maps of a head differ, so it is drawn once: in the second grid.
+    """
     moved = traces.head_differences()
-    for column, placement in zip(st.columns(2, gap="medium"), PLACEMENTS, strict=True):
+    bars = (np.full_like(moved, np.nan), moved)
+    for column, placement, measure in zip(st.columns(2, gap="medium"), ORDER, bars, strict=True):
         with column:
-            grid(view, traces, placement, moved)
+            grid(view, traces, placement, measure)
     layer, head = largest_cell(moved)
+    first, second = (PLACEMENT_NAMES[placement] for placement in ORDER)
     gestures.caption(
-        "Bar under a map: the share of a head’s attention that moves to other tokens in the other encoder, mean over "
-        f"queries. {f'{differs(moved)} ' * (traces.pair.kind == 'rewired')}"
-        f"{gestures.invitation(f'{gestures.CLICK} a head to compare it below.')}"
+        f"Bar under a map of {second}: the share of this head’s attention that is on other tokens than in {first}, "
+        f"mean over queries. {gestures.invitation(f'{gestures.CLICK} a head to compare it below.')}"
     )
     if (view.layer, view.head) != (layer, head):
         button(
-            f"Open L{layer} H{head}, which differs most",
+            f"Open L{layer} H{head}, which differs most: {moved[layer, head]:.0%}",
             "difference",
             "open-most",
             partial(selection.open_head, layer, head),
@@ -63,16 +71,15 @@ def differs(moved: np.ndarray) -> str:
     """How much of their attention the heads place elsewhere, in words. moved [L, H]: a share for each head."""
     layer, head = largest_cell(moved)
     return (
-        f"A head moves **{moved.mean():.0%}** of its attention to other tokens (mean of all heads); most: "
-        f"L{layer} H{head}, **{moved[layer, head]:.0%}**."
+        f"Heads place **{moved.mean():.0%}** of their attention on other tokens (mean); most: L{layer} H{head}, "
+        f"**{moved[layer, head]:.0%}**."
     )
 
 
 def sides_of(view: View, specs: Mapping[str, ModelSpec]) -> Sides:
     """The head in both norm placements. specs: placement -> the encoder with it."""
     first, second = (
-        Side(dataclasses.replace(view.run, model=specs[placement]), PLACEMENT_NAMES[placement])
-        for placement in ("post", "pre")
+        Side(dataclasses.replace(view.run, model=specs[placement]), PLACEMENT_NAMES[placement]) for placement in ORDER
     )
     return Sides("models", first, second)
 
@@ -84,7 +91,7 @@ def name(placement: str) -> None:
 
 
 def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> None:
-    """The small maps of all heads of one encoder."""
+    """The small maps of all heads of one encoder. moved [L, H]: the bars, NaN for none."""
     config = traces.trace(placement).config
     name(placement)
     head_grid(
@@ -96,7 +103,7 @@ def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> N
         colorscale=figures.thumbnails_lut(view.colours),
         on_event=selection.open_from,
         measure=moved,
-        measure_label="moved to other tokens",
+        measure_label="on other tokens",
         measure_range=(0.0, 1.0),
         width=635,
         alt=f"Attention maps of all heads in {PLACEMENT_NAMES[placement]}, layers downwards, heads to the right.",
@@ -105,7 +112,6 @@ def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> N
 
 def one_head(view: View, traces: PairTraces) -> Export:
     """The selected head in both placements, and the difference of its maps."""
-    st.header(f"L{view.layer} H{view.head} in both placements", anchor=False)
     sides = sides_of(view, traces.pair.specs)
     first, second = sides.first, sides.second
     found = sides.compared("show")
@@ -117,7 +123,6 @@ def one_head(view: View, traces: PairTraces) -> Export:
         {"A": f"post-norm, {first.model_name}", "B": f"pre-norm, {second.model_name}", **place(view)},
         on_event=lambda event: selection.select_from(event, found.block),
         clear=selection.clear,
-        large=True,
         linked=False,  # the page Model shows the reader's placement only
     )
     return dataclasses.replace(export, lines=f"{export.lines}\n{FIRST_LINES}")

@@ -1,4 +1,4 @@
-"""Pre/post-norm: one sentence in both placements, the residual stream, and what training makes of it."""
+"""Pre/post-norm: one sentence in both placements, head by head, and its residual stream."""
 
 from functools import partial
 
@@ -14,26 +14,18 @@ from pages.core.frame.frame import heading, show
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View, ViewParams, norm_pair
 from pages.core.widgets import norm_parts
-from pages.core.words import about, errors_said, glossary, plain
-from pages.pre_post import recorded
+from pages.core.words import about, glossary, plain
 from pages.pre_post.attention import attention, differs
 from pages.pre_post.diagrams import diagrams
 from pages.pre_post.params import Params
 from pages.pre_post.residual_stream import residual_stream
 from pages.state import next_page, state
 
-#: From this cosine on, two vectors point nearly the same way.
-NEARLY_THE_SAME = 0.95
-
 
 def main(view: View) -> None:
     with heading():
         part = norm_parts.choose(Params.sides, state.newest(Params.sides))
-    if part == "curves":
-        glossary.opening("Does the place of the norms decide whether an encoder learns? 12 layers, recorded.")
-        with errors_said(st.info, icon=None):
-            recorded.recorded_training()
-    elif view.loaded.config.parallel:
+    if view.loaded.config.parallel:
         st.info(about.text(__file__, "parallel"), icon=":material/info:")
     else:
         traces = norm_pair.PairTraces(norm_pair.pair_of(view), view.run)
@@ -63,13 +55,14 @@ def introduction(traces: norm_pair.PairTraces, part: str) -> None:
 
 
 def answer_of(traces: norm_pair.PairTraces) -> tuple[str, str]:
-    """The question about both sides, and what differs: of moved norms the output, of two models the heads."""
+    """The question about both sides, and what differs: the heads; of moved norms the output, too."""
+    moved = traces.head_differences()
     if traces.pair.kind != "rewired":
-        asked = "What differs between two encoders with another place of the norms?"
-        return asked, differs(traces.head_differences())
+        return "What differs between two encoders with another place of the norms?", differs(moved)
     original = original_of(traces)
     asked = f"What changes if the norms of **{plain(traces.name(original))}** move? It was trained with"
-    return f"{asked} {PLACEMENT_NAMES[original]}.", agreement(traces)
+    said = f"Heads place **{moved.mean():.0%}** of their attention on other tokens. {agreement(traces)}"
+    return f"{asked} {PLACEMENT_NAMES[original]}.", said
 
 
 def original_of(traces: norm_pair.PairTraces) -> str:
@@ -83,10 +76,9 @@ def agreement(traces: norm_pair.PairTraces) -> str:
     original = original_of(traces)
     side, moved = traces.of(original), traces.of("post" if original == "pre" else "pre")
     vector, *_ = causal.outcomes_of(side.loaded, side.trace, [moved.trace], causal.SentenceVector())[-1:]
-    turned = "the same way, or nearly" if min(tokens, vector) >= NEARLY_THE_SAME else "another way"
     return (
-        f"Outputs point {turned}: cosine with the trained ones **{three_digits(tokens)}** (tokens, mean), "
-        f"**{three_digits(vector)}** ({words_of(side.trace).input})."
+        f"Output cosines: **{three_digits(tokens)}** (tokens), **{three_digits(vector)}** "
+        f"({words_of(side.trace).input})."
     )
 
 

@@ -1,15 +1,12 @@
 """The values of the page “Pre/post-norm” in the address."""
 
-from pages.state import Param, choice, flag, state
+from pages.state import Param, choice, state
 
-SIDES = ("heads", "stream", "curves")
+SIDES = ("heads", "stream")
 
 
 @state.register
 class Params:
-    """Which part is open, and the curves that are drawn."""
+    """Which part is open."""
 
     sides: Param[str] = choice("heads", SIDES)
-    curve: Param[str] = choice("held_out_accuracy", ("held_out_accuracy", "held_out_loss", "loss", "gradient_norm"))
-    depth: Param[str] = choice("deep", ("all", "shallow", "deep"))
-    clock: Param[bool] = flag()

@@ -37,17 +37,18 @@ def show(view: View) -> None:
     edited.mark(view)
     if model is not None:
         captions.fit(model)
-    with st.container(key="pair-page"), st.container(key="pair-body"):
-        image_side, text_side = st.container(key="pair-left"), st.container(key="pair-right")
-    with image_side:
-        kind = view.loaded.takes
-        opening(f"Which caption fits the {kind} best, by the cosine of two vectors from two encoders?")
+    opening(f"Which caption fits the {view.loaded.takes} best?")
+    with answer.area():
+        line = st.container()
+        with st.container(key="pair-page"), st.container(key="pair-body"):
+            image_side, text_side = st.container(key="pair-left"), st.container(key="pair-right")
     pair = of(view)
     with text_side:
         captions.controls(pair.model)
         captions.note_unknown(pair.model, pair.texts)
-        with answer.area():
-            draw_bars(pair)
+        draw_bars(pair)
+    with line:  # the selected caption may be changed by the controls
+        draw_answer(pair)
     with image_side:
         if pair.of_sound:
             st.audio(wav_bytes(view.given), format="audio/wav")
@@ -80,17 +81,20 @@ def exported(pair: Pair) -> Export:
     )
 
 
-def draw_bars(pair: Pair) -> None:
-    """The line of the selected caption, the bars, the scale and the arithmetic."""
+def draw_answer(pair: Pair) -> None:
+    """The line of the selected caption, of the one that fits best where none is."""
     found, at = pair.scores, pair.chosen
-    probabilities = found.probabilities[0]
     picked = state.newest(CaptionParams.caption) is not None
     answer.draw(
-        f"**{plain(pair.texts[at]) or '(empty)'}**: {answer.weight(probabilities, at)}.",
-        f"Cosine {three_digits(float(found.cosines[0, at]))}. "
-        + ("" if picked else f"It fits best. {gestures.invitation('Select another.')}"),
+        f"**{plain(pair.texts[at]) or '(empty)'}**: {answer.weight(found.probabilities[0], at)}, cosine "
+        f"{three_digits(float(found.cosines[0, at]))}.",
         clear=(lambda: captions.select(None)) if picked else None,
     )
+
+
+def draw_bars(pair: Pair) -> None:
+    """The probability of each caption."""
+    probabilities, at = pair.scores.probabilities[0], pair.chosen
     plot(
         figures.caption_bars(pair.texts, probabilities.numpy(), marked=pair.texts[at]),
         key="caption-bars",

@@ -61,11 +61,11 @@ def picture(task: Task, subjects: list[work.Subject], found: Curves, origin: str
     names = list(found)
     place, layer = _selected(names, found)
     with answer.area():
-        _answer(task, names[place], found[names[place]], layer, several=len(subjects) > 1)
+        _answer(task, names[place], found[names[place]], layer, several=len(subjects) > 1 or bool(origin))
         plot(
             probe_curves([_drawn(one, found[one], subjects) for one in names], task.majority, (place, layer)),
             key="probe-curves",
-            alt="Accuracy of a linear probe over the layers, one curve for each vector, with the control task dotted.",
+            alt="Accuracy of a linear probe over the layers, one curve for each vector, with one control task dotted.",
             height=380,
             on_event=on_click(point=lambda event: _select(event, names)),
         )
@@ -116,14 +116,15 @@ def _select(event: PlotEvent, names: list[tuple[work.Subject, str]]) -> None:
 
 
 def _answer(task: Task, name: tuple[work.Subject, str], found: Curve, layer: int, *, several: bool) -> None:
-    """The selected probe in numbers, and its easiest and hardest classes. several: whether models are compared."""
+    """The selected probe in numbers, and its easiest and hardest classes. several: whether it may be another model
+    than the reader's."""
     subject, view = name
     score, control = found.scores[layer], found.control[layer]
     low, high = score.interval
-    places = [name.replace("output", "at the output") for name in layer_names(len(found.scores) - 1)]
+    places = layer_names(len(found.scores) - 1)
     chosen = state.get(Params.layer) is not None
     place = f"**{places[layer]}**, from {VECTORS[view]}"
-    said = f"Selected: {place}" if chosen else f"Easiest to predict {place}"
+    said = f"Selected: {place}" if chosen else f"Easiest to predict at the {place}"
     said += f", in {plain(subject.name)}" if several else ""
     alike = [places[at] for at, one in enumerate(found.accuracy) if at != layer and low <= one <= high]
     also = f"; also in it: {', '.join(alike)}" if alike and not chosen else ""

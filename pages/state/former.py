@@ -51,6 +51,8 @@ DROPPED = frozenset(
     "atlas_against block change_of cover cross_encoder hidden knock_out_query maps masked moved_norms order path_steps "
     "picture points says second stage temperature third token_a token_b vectors whole_words".split()
 )
+#: Parts that are on another page now: former page, name and value -> page now, and the values that show the part there.
+MOVED = {("pre_post", "sides", "curves"): ("training", {"train_part": "recorded"})}
 #: Values of parts that are gone: a view with one opens its page.
 GONE = frozenset({("find", "map")})
 
@@ -68,7 +70,15 @@ def current(view: Mapping[str, str]) -> dict[str, str]:
         view = {**UNLESS_NAMED.get(view["page"], {}), **view, **values, "page": page}
         if before in view:
             view = {now if name == before else name: value for name, value in view.items()}
+    for part in _moved(view["page"], view):
+        page, values = MOVED[part]
+        view = {name: value for name, value in view.items() if name != part[1]} | values | {"page": page}
     return {**view, **_of_a_head(view["page"], view)}
+
+
+def _moved(page: str, view: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """The part of MOVED that a view names, if it does."""
+    return [part for part in MOVED if part[0] == page and view.get(part[1]) == part[2]]
 
 
 def _of_a_head(page: str, view: Mapping[str, str]) -> dict[str, str]:
@@ -81,4 +91,4 @@ def is_former(page: str, view: Mapping[str, str]) -> bool:
     """Whether an address has a page or values that `current` changes into others."""
     gone = not GONE.isdisjoint(view.items())
     masked, both = page in OF_MASKED and "masked" in view, view.get("norm") == "both"
-    return gone or page in FORMER or masked or both or bool(_of_a_head(page, view))
+    return gone or page in FORMER or masked or both or bool(_moved(page, view)) or bool(_of_a_head(page, view))

@@ -4,13 +4,14 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import partial
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from encoder import figures
 from encoder.checkpoints import first_bundled
-from encoder.corpus import Atlas, Behaves, TokenHit, token_vector
+from encoder.corpus import Atlas, Behaves, TokenHit, Tokens, token_vector
 from encoder.measure import telling
 from pages.base.work.compute_turns import TURNS
 from pages.core.corpora import atlases
@@ -46,17 +47,30 @@ class Query:
         """The token that is searched."""
         return str(self.view.trace.tokens[self.place])
 
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens of the corpus, with their vectors. Raises EncoderError."""
+        return atlases.tokens(self.atlas, self.at)
+
+    @property
+    def vector(self) -> np.ndarray:
+        """The vector that is searched."""
+        return token_vector(self.view.trace, self.at, self.place)
+
     def hits(self) -> list[TokenHit]:
         """The nearest tokens of the corpus. Raises EncoderError."""
-        vector = token_vector(self.view.trace, self.at, self.place)
-        loaded = atlases.tokens(self.atlas, self.at)
         with TURNS.turn():
-            return loaded.nearest(vector, FOUND, self.where, without=self.token if self.others else None)
+            return self.tokens.nearest(self.vector, FOUND, self.where, without=self.token if self.others else None)
+
+    def mean(self) -> float:
+        """The mean cosine with all tokens of the corpus."""
+        with TURNS.turn():
+            return self.tokens.mean_cosine(self.vector)
 
 
 def show(view: View) -> None:
     """The page for words: a token of the sentence, and the tokens of a corpus that are used like it."""
-    opening("Where does a corpus use a word as your sentence does, by the cosine of two token vectors?")
+    opening("Where does a corpus use a word as your sentence does?")
     with st.container(key="input-itself", gap="xsmall"):
         input_row.sentence_controls()
     with errors_said():
@@ -102,16 +116,22 @@ def _draw(view: View, atlas: Atlas, drawer: DeltaGenerator) -> None:
     asked = Query(view, atlas, place, at, where, state.get(TokenParams.others))
     hits = asked.hits()
     answer(asked, hits)
+    texts: list[str] = []
     if hits:
         left, right = st.columns([3, 2], gap="medium")
         with left:
             texts = sentences(asked, hits)
         with right:
             shared(asked, hits)
-    tokens = atlases.tokens(atlas, at)
+    notes = ""
+    grammar = next((hit.token for hit in hits if hit.token.lower() in telling.FUNCTION_WORDS), "")
+    if grammar:
+        notes = f"A vector also holds the words around its token, so “{plain(grammar)}” can be near. "
+    if any(_is_piece(hit, text) for hit, text in zip(hits, texts, strict=True)):
+        notes += "Bold within a word: the token is a piece of it. "
     st.caption(
-        f"Tokens compared: {len(tokens):,}. Limits: a near vector need not have the same meaning, and the cosine "
-        "says nothing about which part of the vector agrees."
+        f"{notes}Tokens compared: {len(asked.tokens):,}. Limits: a near vector need not have the same meaning; the "
+        "cosine does not say which part of the vector agrees."
     )
     if hits:
         exported(asked, hits, texts).draw()
@@ -212,14 +232,20 @@ def choose_filter(view: View) -> Behaves | None:
 
 
 def answer(query: Query, hits: list[TokenHit]) -> None:
-    """One line: how many of the hits are the same token, and the largest cosine."""
+    """One line: the largest cosine and what it is compared with, and how many of the hits are the same token."""
     name = token_names.bold(query.view.trace.labels, query.place)
     if not hits:
         st.info("No token of the corpus passes this filter: lower its weight.", icon=":material/filter_alt_off:")
         return
-    same = sum(hit.token == query.token for hit in hits)
-    said = "other words only" if query.others else f"the same token: {same} of {len(hits)}"
-    st.markdown(f"{name}: largest cosine **{number(hits[0].cosine)}**; {said}.")
+    same, there = sum(hit.token == query.token for hit in hits), query.tokens.count(query.token)
+    said = f"Of these {len(hits)}, the same token: {same}, of {there:,} in the corpus."
+    if not there:
+        said = "It is not in this corpus: other words are nearest."
+    elif query.others:
+        said = "Other words only."
+    st.markdown(
+        f"{name}: largest cosine **{number(hits[0].cosine)}** (all tokens, mean: {number(query.mean())}). {said}"
+    )
 
 
 def sentences(query: Query, hits: list[TokenHit]) -> list[str]:
@@ -248,6 +274,11 @@ def _marked(text: str, hit: TokenHit) -> str:
     # Markdown takes ** next to a sign and a letter for text; next to a thin blank it is bold.
     blank = "" if text[hit.start : hit.end].isalnum() else "\u200a"
     return f"{before}{plain(text[first : hit.start])}{blank}**{inside}**{blank}{plain(text[hit.end : last])}{after}"
+
+
+def _is_piece(hit: TokenHit, text: str) -> bool:
+    """Whether the token is a piece of a longer word."""
+    return text[max(0, hit.start - 1) : hit.start].isalnum() or text[hit.end : hit.end + 1].isalnum()
 
 
 def _open(text: str, position: int) -> None:

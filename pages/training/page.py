@@ -14,7 +14,7 @@ from pages.core.frame.frame import heading, show, was_here
 from pages.core.widgets import Export
 from pages.core.words import about, opening, plain
 from pages.state import next_page, state
-from pages.training import at_start, history, live, runs
+from pages.training import at_start, history, live, runs, twins
 from pages.training import params as limits
 from pages.training.models import open_file, open_or_save
 from pages.training.params import Params
@@ -36,12 +36,7 @@ def main() -> None:
         st.switch_page("pages/heads/page.py")
     with heading():
         part = state.segmented(Params.part, "Part", limits.PARTS, label_visibility="collapsed")
-    if part == "gradients":
-        at_start.show()
-    elif part == "history":
-        history.show()
-    else:
-        train()
+    SHOW[part]()
     next_page("predict", "What can you use a trained encoder for?")
 
 
@@ -254,6 +249,10 @@ def impossible() -> str:
     except ConfigError as error:
         return str(error)
     return ""
+
+
+#: Part -> what draws it.
+SHOW = {"runs": train, "recorded": twins.show, "history": history.show, "gradients": at_start.show}
 
 
 show(main)

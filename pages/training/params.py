@@ -11,7 +11,12 @@ RISES, STEPS, SEED = (1, 1000), (20, 3000), (0, 999_999)
 RATES = (1e-5, 10.0)
 WARM = ("with", "without")
 PLACEMENTS = ("pre", "post", "sandwich")
-PARTS = {"runs": "Training runs", "history": "The block, 2017 to today", "gradients": "Gradients at initialisation"}
+PARTS = {
+    "runs": "Training runs",
+    "recorded": "Word prediction, 12 layers",
+    "history": "The block, 2017 to today",
+    "gradients": "Gradients at initialisation",
+}
 #: What is trained where nothing is chosen.
 USUAL = TaskSettings()
 
@@ -64,3 +69,12 @@ class GradientParams:
     heads: Param[int] = whole_number(1, 1, MOST_HEADS, url="grad_heads")
     seeds: Param[int] = whole_number(2, 1, MOST_SEEDS, url="grad_seeds")
     depth: Param[str] = choice("", ("", *map(str, DEPTHS)), url="grad_depth")
+
+
+@state.register
+class TwinParams:
+    """Of the recorded training on masked words: the curves that are drawn, the depths, and what they run over."""
+
+    curve: Param[str] = choice("held_out_accuracy", ("held_out_accuracy", "held_out_loss", "loss", "gradient_norm"))
+    depth: Param[str] = choice("deep", ("all", "shallow", "deep"))
+    clock: Param[bool] = flag()

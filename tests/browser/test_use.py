@@ -40,7 +40,7 @@ def test_a_file_is_probed_and_a_point_is_clicked(visit: Callable[..., Page]) -> 
     assert box is not None
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     wait_for_query(page, probe_layer="2")
-    expect(page.get_by_text(re.compile("^Selected: before L2, from the mean"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^Selected: input of L2, from the mean"))).to_be_visible()
     check_width(page)
     page.go_back()
     settle(page)

@@ -52,6 +52,8 @@ def test_the_nearest_of_many_are_those_of_a_plain_search():
     cosines = vectors.astype(np.float32) @ (query / np.linalg.norm(query))
     plain = np.argsort(-cosines, kind="stable")
     assert [hit.place for hit in tokens.nearest(query, 200)] == plain[:200].tolist()
+    assert tokens.mean_cosine(query) == pytest.approx(float(cosines.mean()), abs=1e-3)
+    assert (tokens.count("a"), tokens.count("b")) == (40_000, 0)
     for least in (0.5, 0.99):
         behaves = behaviour[0, 0, 0] >= round(least * 255)
         where = corpus.Behaves(0, 0, "previous", least)

@@ -95,7 +95,7 @@ MAKERS = {
         np.abs(rows_of(N, n)), norm_names(), labels, log=True, colours="magma"
     ),
     "component sizes": lambda labels, n: figures.component_sizes(
-        np.abs(rows_of(1, n)[0]), threshold=1.0, chance=0.5, named=[0, n - 1], selected=n - 1
+        np.abs(rows_of(1, n)[0]), threshold=1.0, named=[0, n - 1], selected=n - 1
     ),
     "token statistics": lambda labels, n: figures.token_statistics(
         {name: (rows_of(n, 2)[:, 0], rows_of(n, 3)[:, 1]) for name in ("before", "LayerNorm", "RMSNorm")},
@@ -403,13 +403,24 @@ def test_log_scale_of_standard_deviations():
 
 
 def test_outliers_have_their_own_colour():
-    figure = figures.component_sizes([1.0, 30.0, 5.0, 400.0], threshold=12, chance=6, named=[3, 1])
+    figure = figures.component_sizes([1.0, 30.0, 5.0, 400.0], threshold=12, named=[3, 1])
     outlier, other = figure.data
     assert (list(outlier.x), list(outlier.y)) == ([1, 3], [30, 400])
     assert list(other.x) == [0, 2]
     assert outlier.marker.color != other.marker.color
     notes = [(note.text, note.y) for note in figure.layout.annotations]
     assert notes == [("3", pytest.approx(np.log10(400))), ("1", pytest.approx(np.log10(30)))]
+
+
+def test_a_probe_has_its_control_task_only_where_it_is_selected():
+    ends = np.array([0.4, 0.6])
+    curves = [figures.ProbeCurve(name, ends, ends - 0.1, ends + 0.1, ends / 2) for name in ("token", "mean")]
+    dotted = [
+        one
+        for one in figures.probe_curves(curves, 0.25, (1, 0)).data
+        if one.line.dash == "dot" and one.x[0] is not None
+    ]
+    assert [one.line.color for one in dotted] == [figures.probe_curves(curves, 0.25).data[1].line.color]
 
 
 def test_outliers():

@@ -10,6 +10,7 @@ import pytest
 import encoder
 from encoder import causal
 from encoder.edits import AblateHead, MaskKeys, Scale, UniformAttention
+from encoder.figures.numbers import three_digits
 from pages.core.inputs.edited import Step, describe, format_recipe, parse_recipe
 from pages.core.words.formulas import number
 from pages.interventions import recipe
@@ -33,7 +34,7 @@ def test_the_largest_effect_is_named(minilm: encoder.TextEncoder) -> None:
     assert_well(app)
     effects = causal.ablate_each_head(minilm, TEXT).numpy()
     layer, head = np.unravel_index(np.abs(effects).argmax(), effects.shape)
-    size = number(abs(float(effects[layer, head])))
+    size = three_digits(abs(float(effects[layer, head])))
     first = re.escape(f"Without **L{layer} H{head}**"), re.escape(f"falls by **{size}**: the largest")
     assert re.search(".*?".join(first), written(app))
     assert changed(app) is None

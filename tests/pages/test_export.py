@@ -246,7 +246,7 @@ def test_every_pages_files_and_lines_agree(
     [
         ("by_hand", {"hand": '{"scaled":false,"eps":0.5}'}, ["value"]),
         ("by_hand", {"worked": "notes"}, ["notes", "computed"]),
-        ("pre_post", {"sides": "curves", "depth": "deep"}, ["loss", "held_out_accuracy"]),
+        ("training", {"train_part": "recorded", "depth": "deep"}, ["loss", "held_out_accuracy"]),
     ],
 )
 def test_pages_without_a_model_give_programs(

@@ -107,7 +107,7 @@ def test_a_layer_that_does_not_exist_and_no_vectors(few: probe.Task):
     assert_well(app)
     if [button for button in app.button if button.key == "probes:begin"]:
         press(app, "Train the probes")
-    assert "at the output" in words(app)
+    assert "Selected: **output**" in words(app)
 
 
 def test_a_file_waits_and_is_named(few: probe.Task):

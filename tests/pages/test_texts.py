@@ -317,7 +317,9 @@ def test_the_hits_are_those_of_the_engine(minilm: encoder.TextEncoder) -> None:
     app = visit("texts", search_for="words", text=TEXT, i="3")
     assert_well(app)
     hits = tokens.nearest(vector, 10)
-    assert f"**{hits[0].cosine:.3f}**; the same token: {sum(hit.token == 'dog' for hit in hits)} of 10" in written(app)
+    mean = number(tokens.mean_cosine(vector))
+    assert f"**{hits[0].cosine:.3f}** (all tokens, mean: {mean})" in written(app)
+    assert ("not in this corpus" in written(app)) == (tokens.count("dog") == 0)
     found = [label for label in labels(app) if label.startswith("**0.")]
     assert [label[2:6] for label in found] == [f"{hit.cosine:.2f}" for hit in hits]
     of_texts = atlas.rows([hit.text for hit in hits])

@@ -32,18 +32,17 @@ def show(
     on_event: Callable[[PlotEvent], None],
     clear: Callable[[], None],
     together: Mapping[str, str] | None = None,
-    large: bool = False,
     linked: bool = True,
 ) -> Export:
     """Draw the maps and what differs, and return the export of this name.
 
-    on_event: what a click in any map does; clear: undoes the selection; together: as for `plot`; large: the difference
-    is as wide as the page, above the two maps; linked: whether the page Model shows the first side.
+    on_event: what a click in any map does; clear: undoes the selection; together: as for `plot`; linked:
+    whether the page Model shows the first side.
     """
     drawn = figures_of(compared, view.colours)
     with answer.area():
         draw_answer(compared, clear, linked=linked)
-        draw(compared, drawn, on_event, together, large=large)
+        draw(compared, drawn, on_event, together)
     st.markdown(compared.differences())
     st.caption(compared.legend())
     return Export(
@@ -82,7 +81,6 @@ def figures_of(compared: Compared, colours: str) -> dict[str, go.Figure]:
         options = {"block": found.block, "colours": colours, "selected": compared.selected, "square": False}
         options["scale"] = compared.end
         figure = figures.attention_heatmap(weights, names, places=(positions, positions), **options)
-        figure.update_layout(margin_t=8)  # the colour bar makes the room that it needs
         drawn[side.name] = difference.show_gaps(figure, gaps) if found.block == 1 else figure
     less, more = sides.ends
     by_side = {sides.first.name: found.first, sides.second.name: found.second}
@@ -106,20 +104,11 @@ def draw(
     drawn: dict[str, go.Figure],
     on_event: Callable[[PlotEvent], None],
     together: Mapping[str, str] | None = None,
-    *,
-    large: bool = False,
 ) -> None:
     """Draw the three maps, in two rows where one has no room; arguments as for `show`."""
     sides = compared.sides
     fits = len(sides.alignment) <= IN_ONE_ROW
-    if large:
-        above = st.container()
-        left, right = st.columns(2, gap="small")
-        places = [right, left, above]  # as in the difference, the second side comes first
-    elif fits:
-        places = st.columns(3, gap="small")
-    else:
-        places = [one for _ in range(2) for one in st.columns(2, gap="small")][:3]
+    places = st.columns(3, gap="small") if fits else [*st.columns(2, gap="small"), st.container()]
     less, more = sides.ends
     colours = {less.name: difference.LESS, more.name: difference.MORE}
     for place, (name, figure) in zip(places, drawn.items(), strict=True):
@@ -138,7 +127,7 @@ def draw(
                 figure,
                 key=f"compare-{name}",
                 alt=alt,
-                height=None if large and name == "difference" else HEIGHT if fits else TALL,
+                height=HEIGHT if fits else TALL,
                 together=together,
                 selected=compared.selected if compared.found.block == 1 else None,
                 on_event=on_event,

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.state import Param, controlled, links, state
 
-PARTS = {"heads": "Same sentence", "stream": "Residual stream", "norms": "Norms", "curves": "Training"}
+PARTS = {"heads": "Same sentence", "stream": "Residual stream", "norms": "Norms"}
 #: The part that is a page, and the page of the others.
 NORMS, OTHERS = "norms", "pre_post"
 

@@ -1,4 +1,4 @@
-"""The recorded training curves of the bundled twins and their variants."""
+"""Word prediction in four and in twelve layers: the recorded training of the bundled twins and of their variants."""
 
 import pandas as pd
 import streamlit as st
@@ -8,9 +8,9 @@ from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train import curves
 from pages.components import plot
 from pages.core.widgets import Export, adjust
-from pages.core.words import about, errors_said
-from pages.pre_post.params import Params
+from pages.core.words import about, errors_said, opening
 from pages.state import state
+from pages.training.params import TwinParams as Params
 
 CURVES = {
     "held_out_accuracy": ("held-out accuracy", "share of the masked words"),
@@ -22,17 +22,11 @@ CURVES = {
 DASHES = {(True, False): "solid", (False, False): "dash", (True, True): "dashdot", (False, True): "dot"}
 
 
-def why_pre_norm() -> None:
-    """Why people choose pre-norm, next to what the deepest recorded runs show, and the limit of that."""
+def show() -> None:
+    """The page with this part."""
+    opening("Which placement learns in a deep encoder?")
     with errors_said(st.info, icon=None):
-        _, accuracy = curves.at_common_step(curves.recorded())
-        layers = max(accuracy.index.get_level_values("n_layers"))
-        shares = {
-            f"{placement}_{warm_up}": f"{accuracy.loc[(layers, warm_up), placement]:.1%}"
-            for placement in PLACEMENT_NAMES
-            for warm_up in ("with", "without")
-        }
-        st.markdown(about.text(__file__, "Why people choose pre-norm", layers=layers, **shares))
+        recorded_training()
 
 
 def recorded_training() -> None:
@@ -54,6 +48,8 @@ def recorded_training() -> None:
     st.markdown(apart_in_words(table))
     title = ", ".join(CURVES[what])
     figure = drawn.recorded_curves(lines(table, what, across), title, log=what == "gradient_norm", across=across)
+    if what == "held_out_accuracy":
+        figure.update_yaxes(tickformat=".0%")
     plot(
         figure,
         key="recorded",
@@ -61,8 +57,9 @@ def recorded_training() -> None:
         alt=f"Recorded {CURVES[what][0]} of every run; colour shows the norm placement.",
     )
     at_common_step(table)
-    why_pre_norm()
-    st.caption(about.text(__file__, "How the twins were trained"))
+    st.caption(
+        f"{about.text(__file__, 'Why people choose pre-norm')} {about.text(__file__, 'How the twins were trained')}"
+    )
     chosen = "" if depth == "all" else f"table = table[table.n_layers == {shown[depth][0]}]\n"
     Export(
         None,
@@ -105,6 +102,6 @@ def apart_in_words(table: pd.DataFrame) -> str:
         return "The runs have one placement of the norms only."
     layers, warm_up = apart = (accuracy.pre - accuracy.post).abs().idxmax()
     return (
-        f"Held-out accuracy after {step:,} steps, largest difference: **{layers} layers, {warm_up} warm-up**, "
-        f"pre-norm **{accuracy.pre[apart]:.1%}**, post-norm **{accuracy.post[apart]:.1%}**."
+        f"Largest difference after {step:,} steps: with **{layers} layers, {warm_up} warm-up**, pre-norm predicts "
+        f"**{accuracy.pre[apart]:.1%}** of the masked words right, post-norm **{accuracy.post[apart]:.1%}**."
     )
