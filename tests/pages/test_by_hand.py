@@ -35,8 +35,9 @@ def in_browser(expression: str, inputs: Inputs, folder: Path) -> Any:
 
 def formulas(inputs: Inputs, folder: Path) -> str:
     """All formulas and words that the browser draws."""
-    items = "stepsByHand(inputs, notes).flatMap(({ results, inFull }) => [...results, ...inFull])"
-    return "\n".join(one.get("formula") or one["words"] for one in in_browser(items, inputs, folder))
+    items = "stepsByHand(inputs, notes).flatMap(({ rules, results, inFull }) => [...rules, ...results, ...inFull])"
+    found = in_browser(items, inputs, folder)
+    return "\n".join(one if isinstance(one, str) else one.get("formula") or one["words"] for one in found)
 
 
 CHANGED = Inputs().replace(
