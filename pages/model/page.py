@@ -84,13 +84,14 @@ def main(view: View) -> None:
         selected = [place for place in (view.i, view.j) if place is not None and place < len(labels)]
         st.session_state[_SELECTED] = [(place, labels[place]) for place in selected]
         if show == "cost":
+            bytes_each = BYTES.get(str(view.loaded.encoder.dtype), 4)
+            found = cost.answer(view, bytes_each)
             edited.mark(view)
         else:
             answer(view, trace)
     with place:
         if show == "cost":
-            bytes_each = BYTES.get(str(view.loaded.encoder.dtype), 4)
-            found = cost.show(view, bytes_each)
+            cost.show(view, found, bytes_each)
         else:
             picture.draw(view, trace, show)
     if show == "cost":
