@@ -14,8 +14,9 @@ from .store import store
 
 _render = assets.component("head_grid")
 
-#: Pixels above the maps, and of the maps' usual width: the room that the grid gets before it is drawn.
-BARS, USUAL_WIDTH = 46, 336
+#: Pixels above the maps, of the maps' usual width, and above a map for its badge: the room that the grid gets before
+#: it is drawn.
+BARS, USUAL_WIDTH, MARK_ROOM = 46, 336, 11
 
 Head = tuple[int, int]  # (layer, head), counted from 0
 
@@ -54,7 +55,7 @@ def head_grid(
         measure: float [L, H]: a bar under each map; NaN leaves it empty.
         measure_label: the bar's name in the legend and in a head's label.
         measure_range: the values of an empty and a full bar.
-        badges: "L0H3" -> a word or two, on the head's map if that is large enough, else its letter.
+        badges: "L0H3" -> a word or two, above the head's map if that is wide enough, else its letter.
         badge_titles: a badge -> what the head's label says in its place.
         badge_marks: a badge -> its letter.
         dim: bool [L, H]: faded maps.
@@ -93,7 +94,7 @@ def head_grid(
     _render(
         key=key,
         data=wire.pack(header, arrays),
-        height=BARS + round(len(rows) * USUAL_WIDTH / len(columns)),
+        height=BARS + round(len(rows) * (USUAL_WIDTH / len(columns) + (MARK_ROOM if badges else 0))),
         on_grid_change=lambda: events.tell(key, "grid", events.grid_event, on_event),
     )
 
