@@ -9,6 +9,7 @@ from encoder.maps import EXACT_TOKENS
 from encoder.measure import attention_rollout as measure
 from encoder.measure import ranking
 from pages.components import plot
+from pages.contribution import colour_range
 from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
 from pages.core.view import MapParams, View, map_window, selection, token_rows
@@ -56,8 +57,10 @@ def _map(view: View) -> go.Figure:
     values = made[view.layer, part]
     with adjust.drawer("rollout"):
         scale = state.segmented(MapParams.scale, "Colour", ["linear", "log"])
+        colour_range.control(words_of(trace))
     options = {"log": scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
-    figure = weighted_heatmap(values, trace.labels, "rollout", row_offset=part.start, **options)
+    end = colour_range.end(view, values, (part.start, 0))
+    figure = weighted_heatmap(values, trace.labels, "rollout", largest=end, row_offset=part.start, **options)
     with answer.area():
         answer.draw_row(view, lambda row: {"": made[view.layer, row]}, f"By rollout after layer {view.layer}, ")
         input_row.place_on_picture(view, ("layer",))
