@@ -57,17 +57,19 @@ def largest_between_words(
 ) -> float:
     """weights [R, C] -> the largest one whose row and column hold words only, no special token or padding.
 
-    1 if none is above 0, and never below `least`. rows, columns: the tokens of each row and column. [CLS] and [SEP]
-    often receive most of the attention: colours that end here show what words do.
+    1 if none is above 0 or there is one word only, and never below `least`. rows, columns: the tokens of each row and
+    column. [CLS] and [SEP] often receive most of the attention: colours that end here show what words do.
     """
     content = tokens.is_content(trace)
+    if sum(content) < 2:
+        return 1.0
     of_words = [np.array([all(content[token] for token in group) for group in side], bool) for side in (rows, columns)]
     inside = weights[np.ix_(*of_words)]
     return max(float(inside[~np.isnan(inside)].max(initial=0.0)) or 1.0, least)
 
 
 def uniform(trace: Trace) -> float:
-    """The weight of every token if a query attended to all alike: 1 / T. Colours that end below it show noise."""
+    """The weight of each token in uniform attention: 1 / T. Colours that end below it show noise."""
     return 1 / max(trace.n_real, 1)
 
 

@@ -28,7 +28,7 @@ export function nest(data, shape) {
 export function colourRange({ scaleToMax, words, least, scales, step }, data, columns, colorbar) {
   const largest = data.reduce((most, weight) => Math.max(most, weight), 0) || 1;
   if (scaleToMax) return { zmax: largest };
-  if (!words) return {};
+  if (!words || Math.max(...words.map((side) => side.length)) < 2) return {};
   let end = 0;
   for (const row of words[0]) {
     for (const column of words[1]) end = Math.max(end, data[row * columns + column]);

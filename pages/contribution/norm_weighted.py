@@ -136,7 +136,7 @@ def _answer(view: View, row: Mapping[str, ranking.Weights]) -> tuple[str, str]:
     most, best, fallen = int(attention.argmax()), int(weighted.argmax()), ranking.falls_most(attention, weighted)
     query, key, other = (token_names.bold(labels, at) for at in (view.i, most, best))
     first = f"{query} gives most attention to {key}, **{three_digits(float(attention[most]))}**"
-    share = f"**{three_digits(float(weighted[best]))}** of weight × norm"
+    share = f"**{three_digits(float(weighted[best]))}** of the row’s weight × norm"
     if most == best:
         first += f", which also adds most: {share}."
     else:

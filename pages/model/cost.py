@@ -38,7 +38,9 @@ def show(view: View, found: Cost, bytes_each: int) -> None:
     flops, memory = st.columns(2, gap="medium")
     with flops:
         title = f"FLOPs of one layer{' with experts' if found.n_plain else ''}"
-        _table(title, found.parts, lambda part: part.work, f"**{short(found.layer_flops)}**")
+        is_sum = found.flops == config.n_layers * found.layer_flops
+        of_all = f"× {config.n_layers} layers: {short(found.flops)}" if is_sum else ""
+        _table(title, found.parts, lambda part: part.work, (of_all, f"**{short(found.layer_flops)}**"))
     with memory, st.container(key="model-cost-bytes"):
         _table("Bytes of each output", found.parts, lambda part: part.memory)
     st.markdown(
@@ -66,14 +68,16 @@ def _length(view: View) -> int:
     return own if chosen is None else chosen
 
 
-def _table(title: str, parts: Sequence[CostPart], term_of: Callable[[CostPart], Term], total: str = "") -> None:
-    """One row per part of a layer: formula, numbers, value."""
+def _table(
+    title: str, parts: Sequence[CostPart], term_of: Callable[[CostPart], Term], total: tuple[str, str] | None = None
+) -> None:
+    """One row per part of a layer: formula, numbers, value. total: the last two cells of the row of the sum."""
     lines = [f"**{title}**", "", "| part | formula | with numbers | result |", "|:--|:--|:--|--:|"]
     for part in parts:
         term = term_of(part)
         lines.append(f"| {part.title} | ${term.symbols}$ | ${term.numbers}$ | {short(term.value)} |")
     if total:
-        lines.append(f"| **Together** | | | {total} |")
+        lines.append(f"| **Together** | | {total[0]} | {total[1]} |")
     st.markdown("\n".join(lines))
 
 

@@ -105,7 +105,7 @@ def main(view: View) -> None:
         links.button("heads", "Every head of cross-attention, on Heads", "grid_view", "to-cross", values)
     if decoder.of(trace) is None:
         worth = "" if draws_for_class() else switches.worth(view)  # a forward pass without each head
-        notes = (first_view.sentence(view), worth)
+        notes = (first_view.sentence(view) or picture.caution(view), worth)
         below.caption(" ".join(note for note in notes if note))
 
 
@@ -115,7 +115,7 @@ def answer(view: View, trace: Trace) -> None:
         if (of_decoder := decoder.of(trace)) is not None:
             st.markdown(decoder.answer(view, of_decoder), width="content")
         elif view.i is None:
-            st.markdown(picture.made_of(trace), width="content")
+            st.markdown(picture.made_of(trace) + picture.named(view), width="content")
             gestures.caption(gestures.invitation(f"{gestures.CLICK} a token to see what it attends to."))
         else:
             picture.two_meanings(view, view.i)

@@ -20,6 +20,8 @@ from pages.core.view import first_view, selection, token_rows
 from pages.core.view import place as place_of_view
 from pages.core.view.place import PlaceParams
 from pages.core.view.view import View
+from pages.core.widgets import class_head
+from pages.core.widgets.answer import nth_largest
 from pages.core.words import token_names
 from pages.model import decoder, switches
 from pages.model.params import Params, open_part, opened
@@ -99,9 +101,8 @@ def answer(view: View, query: int) -> str:
         return f"L{view.layer} H{view.head} is off and adds nothing. {changed}"
     first = changed or made_of(trace)
     return (
-        f"{first} In L{view.layer} H{view.head} (layer {view.layer}, head {view.head}), {query_name} attends to "
-        f"{key_name}: {in_words(float(row[key]))}. Rank: {rank} of {count}.{_before(view, query, key)}"
-        f"{_caution(view, query)}"
+        f"{first} In L{view.layer} H{view.head}, {query_name} attends to {key_name}: {in_words(float(row[key]))} "
+        f"({nth_largest(rank, count)}).{_before(view, query, key)}"
     )
 
 
@@ -110,6 +111,13 @@ def made_of(trace: Trace) -> str:
     config = trace.config
     layers = "1 layer gives" if config.n_layers == 1 else f"{config.n_layers} layers give"
     return f"{layers} each of {trace.n_tokens:,} tokens a vector of {config.d_model:,} numbers."
+
+
+def named(view: View) -> str:
+    """The class of an image or a sound, which the head on top makes of the vectors; "" without one."""
+    if view.loaded.classifier is None or view.trace.kind == "text":
+        return ""
+    return f" Class: {class_head.best(view)}."
 
 
 def two_meanings(view: View, query: int) -> None:
@@ -149,10 +157,10 @@ def _before(view: View, query: int, key: int) -> str:
     return f" In the unchanged model: {in_words(weight)}."
 
 
-def _caution(view: View, query: int) -> str:
-    """What the weight of a pronoun does not say; "" for another word."""
-    is_pronoun = view.trace.labels[query].lower() in telling.PRONOUNS
-    return " Attention is not reference." if is_pronoun else ""
+def caution(view: View) -> str:
+    """What the weight of a selected pronoun does not say; "" for another word."""
+    is_pronoun = view.i is not None and view.trace.labels[view.i].lower() in telling.PRONOUNS
+    return "Attention is not reference." if is_pronoun else ""
 
 
 def take(view: View, event: ModelEvent, n_prompt: int = 1) -> None:

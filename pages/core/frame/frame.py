@@ -35,7 +35,7 @@ OF_EVERY_PAGE = {"text", "pair", "model", "source", "norm"}
 _VIEW, _OPEN, _PAGES, _TITLE = "_current_view", "_open_page", "_pages_of_last_runs", "_title_place"
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
 QUICK_FLOPS = 10**10
-CAUSAL = "Causal mask: each token attends to itself and to earlier tokens only."
+CAUSAL = "Causal mask: no token attends to a later one."
 
 
 @functools.cache
