@@ -64,12 +64,9 @@ def heard_of(view: View) -> Heard:
 
 
 def draw(view: View) -> Export:
-    """The player with the class, the picture, the pieces, and one row for each head."""
+    """The class, the picture, the sound and its pieces to play, and one row for each head."""
     found = heard_of(view)
-    with st.container(horizontal=True, vertical_alignment="center", key="sound-heard"):
-        with st.container(width=320):
-            st.audio(found.wav, format="audio/wav")
-        st.markdown(class_head.said(view) or "This checkpoint has no classification head.", width="content")
+    st.markdown(class_head.said(view) or "This checkpoint has no classification head.")
     with answer.area():
         draw_answer(found)
         draw_sound(view, found)
@@ -94,8 +91,7 @@ def draw_answer(found: Heard) -> None:
     special = "" if found.over.bands is None else f" Special tokens: {found.over.special:.3f}."
     answer.draw(
         f":blue[**{found.name}**] attends most to {named}.{special}",
-        gestures.invitation("Click a time in the picture to choose another part.")
-        + ("" if found.chosen else " This part is the default."),
+        gestures.invitation("Select a time in the picture to choose another part."),
         clear=selection.clear if found.chosen else None,
     )
 
@@ -138,16 +134,18 @@ def draw_sound(view: View, found: Heard, *, hears: bool = True) -> None:
 
 
 def draw_pieces(found: Heard) -> None:
-    """The parts that get most attention, each with a player."""
+    """The whole sound and the parts that get most attention, each with a player."""
     largest = [piece for piece in sounds.pieces(found.over) if piece.start < found.sound.seconds]
-    if not largest:
-        st.caption("Tokens attend mainly to the silence after the sound: nothing to play.")
-        return
     with st.container(horizontal=True, vertical_alignment="center", key="sound-pieces"):
+        with st.container(width=240):
+            st.markdown("Play the sound")
+            st.audio(found.wav, format="audio/wav")
         for piece, name in zip(largest, sounds.names(largest), strict=True):
             with st.container(width=240):
                 st.markdown(f"Play {name}: **{piece.share:.3f}**")
                 st.audio(wav_bytes(found.sound.part(*piece.audible())), format="audio/wav")
+    if not largest:
+        st.caption("Tokens attend mainly to the silence after the sound, which has nothing to play.")
 
 
 def draw_bands(view: View, found: Heard) -> None:
