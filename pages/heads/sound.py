@@ -64,11 +64,10 @@ def heard_of(view: View) -> Heard:
 
 
 def draw(view: View) -> Export:
-    """The class, the picture, the sound and its pieces to play, and one row for each head."""
+    """The class and the picture, the sound and its pieces to play, and one row for each head."""
     found = heard_of(view)
-    st.markdown(class_head.said(view) or "This checkpoint has no classification head.")
     with answer.area():
-        draw_answer(found)
+        draw_answer(view, found)
         draw_sound(view, found)
         draw_pieces(found)
     if found.over.bands is not None:
@@ -82,15 +81,15 @@ def draw(view: View) -> Export:
     return _exported(view, found)
 
 
-def draw_answer(found: Heard) -> None:
-    """The line above the picture: what the selected part attends to."""
+def draw_answer(view: View, found: Heard) -> None:
+    """The line above the picture: the class, and what the selected part attends to."""
     largest = sounds.pieces(found.over)
     named = ", ".join(
         f"{name} **{piece.share:.3f}**" for name, piece in zip(sounds.names(largest), largest, strict=True)
     )
     special = "" if found.over.bands is None else f" Special tokens: {found.over.special:.3f}."
     answer.draw(
-        f":blue[**{found.name}**] attends most to {named}.{special}",
+        f"{class_head.best(view)}:blue[**{found.name}**] attends most to {named}.{special}",
         gestures.invitation("Select a time in the picture to choose another part."),
         clear=selection.clear if found.chosen else None,
     )

@@ -19,7 +19,7 @@ from pages.core.inputs import edited, places_input
 from pages.core.stores import cache
 from pages.core.view import first_view, model_spec, output, selection, typed_text
 from pages.core.view.view import View, ViewParams
-from pages.core.widgets import examples
+from pages.core.widgets import class_head, examples
 from pages.core.words import gestures, glossary
 from pages.model import cost, decoder, export, picture, switches, ways
 from pages.model.params import Params, open_part
@@ -115,7 +115,8 @@ def answer(view: View, trace: Trace) -> None:
         if (of_decoder := decoder.of(trace)) is not None:
             st.markdown(decoder.answer(view, of_decoder), width="content")
         elif view.i is None:
-            st.markdown(picture.made_of(trace) + picture.named(view), width="content")
+            named = "" if trace.kind == "text" else class_head.best(view)
+            st.markdown(f"{picture.made_of(trace)} {named}", width="content")
             gestures.caption(gestures.invitation(f"{gestures.CLICK} a token to see what it attends to."))
         else:
             picture.two_meanings(view, view.i)

@@ -20,7 +20,6 @@ from pages.core.view import first_view, selection, token_rows
 from pages.core.view import place as place_of_view
 from pages.core.view.place import PlaceParams
 from pages.core.view.view import View
-from pages.core.widgets import class_head
 from pages.core.widgets.answer import nth_largest
 from pages.core.words import token_names
 from pages.model import decoder, switches
@@ -111,13 +110,6 @@ def made_of(trace: Trace) -> str:
     config = trace.config
     layers = "1 layer gives" if config.n_layers == 1 else f"{config.n_layers} layers give"
     return f"{layers} each of {trace.n_tokens:,} tokens a vector of {config.d_model:,} numbers."
-
-
-def named(view: View) -> str:
-    """The class of an image or a sound, which the head on top makes of the vectors; "" without one."""
-    if view.loaded.classifier is None or view.trace.kind == "text":
-        return ""
-    return f" Class: {class_head.best(view)}."
 
 
 def two_meanings(view: View, query: int) -> None:

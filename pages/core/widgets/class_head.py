@@ -62,8 +62,8 @@ def said(view: View) -> str:
 
 
 def best(view: View) -> str:
-    """The most probable class of an image or a sound, in bold, with its probability."""
-    return f"**{_best(view, 1)[0]}**"
+    """The most probable class of an image or a sound, as the beginning of a line; "" without a head."""
+    return "" if view.loaded.classifier is None else f"Class: **{_best(view, 1)[0]}**. "
 
 
 def _best(view: View, count: int) -> list[str]:

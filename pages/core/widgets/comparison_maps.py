@@ -163,7 +163,7 @@ def draw_answer(compared: Compared, clear: Callable[[], None], *, linked: bool) 
             both = ", ".join(_ranked(name, row, key) for name, row in named)
             first = f"{compared.bold(query)} attends to {compared.bold(key)}: {both}{said}."
         else:
-            second += gestures.invitation(" Select a cell of its row to read both weights.")
+            second += gestures.invitation(" Select a cell of its row to read both.")
     elif key is not None:
         how = gestures.invitation("Select a cell of its column to read both weights.")
         second = f"{compared.bold(key)} is selected. {how}"
