@@ -69,7 +69,7 @@ def draw(view: View) -> Export:
     with answer.area():
         draw_answer(view, found)
         draw_sound(view, found)
-        draw_pieces(found)
+        draw_pieces(found, whole=True)
     if found.over.bands is not None:
         draw_bands(view, found)
     draw_heads(view, found, _over_time(view, found), (view.layer, view.head))
@@ -87,10 +87,10 @@ def draw_answer(view: View, found: Heard) -> None:
     named = ", ".join(
         f"{name} **{piece.share:.3f}**" for name, piece in zip(sounds.names(largest), largest, strict=True)
     )
-    special = "" if found.over.bands is None else f" Special tokens: {found.over.special:.3f}."
+    special = "" if found.over.bands is None else f"Special tokens: {found.over.special:.3f}. "
     answer.draw(
-        f"{class_head.best(view)}:blue[**{found.name}**] attends most to {named}.{special}",
-        gestures.invitation("Select a time in the picture to choose another part."),
+        f"{class_head.best(view)}:blue[**{found.name}**] attends most to {named}.",
+        special + gestures.invitation("Select a time to choose another part."),
         clear=selection.clear if found.chosen else None,
     )
 
@@ -132,13 +132,14 @@ def draw_sound(view: View, found: Heard, *, hears: bool = True) -> None:
         st.caption("The model processes the samples; the spectrogram is only an illustration.")
 
 
-def draw_pieces(found: Heard) -> None:
-    """The whole sound and the parts that get most attention, each with a player."""
+def draw_pieces(found: Heard, *, whole: bool = False) -> None:
+    """The parts that get most attention, each with a player. whole: the whole sound, too."""
     largest = [piece for piece in sounds.pieces(found.over) if piece.start < found.sound.seconds]
     with st.container(horizontal=True, vertical_alignment="center", key="sound-pieces"):
-        with st.container(width=240):
-            st.markdown("Play the sound")
-            st.audio(found.wav, format="audio/wav")
+        if whole:
+            with st.container(width=240):
+                st.markdown("Play the sound")
+                st.audio(found.wav, format="audio/wav")
         for piece, name in zip(largest, sounds.names(largest), strict=True):
             with st.container(width=240):
                 st.markdown(f"Play {name}: **{piece.share:.3f}**")
