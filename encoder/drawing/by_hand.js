@@ -192,8 +192,8 @@ const normStatistics = ({ mean, variance }) => [
   shownMatrix("(\\sigma^2)^T", [variance], "", 4),
 ];
 
-// The steps: {title, text, tables: names of editable inputs, results, inFull: one number of each}. An item of the last
-// two is a formula or words.
+// The steps: {title, text, rules: what the step computes, tables: columns of names of editable inputs, results, inFull:
+// one number of each}. An item of the last two is a formula or words.
 export function stepsByHand(inputs, notes) {
   const all = layerByHand(inputs, notes);
   const { pre, q, k, v, dots, scores, exponentials, attention } = all;
@@ -207,20 +207,22 @@ export function stepsByHand(inputs, notes) {
     {
       title: "1. Embeddings and positions",
       text: "One row per word. The positional encoding is added component by component.",
-      tables: ["embeddings", ...(inputs.positions === "own" ? ["position_rows"] : [])],
-      results: [rule("X' = X + P"), shownMatrix("P", all.position, "", 4), shownMatrix("X'", all.stream, "", 4)],
+      rules: ["X' = X + P"],
+      tables: [["embeddings"], ...(inputs.positions === "own" ? [["position_rows"]] : [])],
+      results: [shownMatrix("P", all.position, "", 4), shownMatrix("X'", all.stream, "", 4)],
       inFull: positionInFull(all, inputs, notes),
     },
     {
       title: "2. Queries, keys, values",
       text: "Three matrix products with the same input.",
-      tables: ["w_q", "w_k", "w_v"],
+      rules: ["Q", "K", "V"].map((name) => {
+        const role = name.toLowerCase();
+        return `${coloured(role, name)} = ${x}\\, ${coloured(role, `W_${name}`)}`;
+      }),
+      tables: [["w_q"], ["w_k"], ["w_v"]],
       results: [
         ...(pre ? [shownMatrix(x, all.attentionInput)] : []),
-        ...[["Q", q, "q"], ["K", k, "k"], ["V", v, "v"]].flatMap(([name, rows, role]) => [
-          rule(`${coloured(role, name)} = ${x}\\, ${coloured(role, `W_${name}`)}`),
-          shownMatrix(name, rows, role),
-        ]),
+        ...[["Q", q, "q"], ["K", k, "k"], ["V", v, "v"]].map(([name, rows, role]) => shownMatrix(name, rows, role)),
       ],
       inFull: [
         say("The first number of “cat” in Q:"),
@@ -230,14 +232,11 @@ export function stepsByHand(inputs, notes) {
     {
       title: "3. Scores",
       text: "The dot product of every query with every key.",
+      rules: inputs.scaled
+        ? [`S = ${Q_NAME} ${K_NAME}^T / \\sqrt{d_k}`, `d_k = ${width}`]
+        : [`S = ${Q_NAME} ${K_NAME}^T`],
       tables: [],
-      results: inputs.scaled
-        ? [
-          rule(`S = ${over(`${Q_NAME} ${K_NAME}^T`, "\\sqrt{d_k}")} \\qquad d_k = ${width}`),
-          shownMatrix(`${Q_NAME} ${K_NAME}^T`, dots),
-          shownMatrix("S", scores),
-        ]
-        : [rule(`S = ${Q_NAME} ${K_NAME}^T`), shownMatrix("S", scores)],
+      results: [...(inputs.scaled ? [shownMatrix(`${Q_NAME} ${K_NAME}^T`, dots)] : []), shownMatrix("S", scores)],
       inFull: [
         say("The score of the query “cat” and the key “sat”:"),
         sumInFull(`q_{${cat}} \\cdot k_{\\text{sat}}`, pairsOf(q[1], k[2]), ["q", "k"]),
@@ -249,6 +248,7 @@ export function stepsByHand(inputs, notes) {
     {
       title: "4. Softmax",
       text: "Each row of scores becomes weights that sum to 1.",
+      rules: ["A = \\mathrm{softmax}(S)"],
       tables: [],
       results: [
         rule("A_{i,j} = \\frac{e^{S_{i,j} - \\max S_i}}{\\sum_l e^{S_{i,l} - \\max S_i}}"),
@@ -267,9 +267,9 @@ export function stepsByHand(inputs, notes) {
     {
       title: "5. Weighted sum of values, output projection W_O",
       text: "The weights multiply the values. W_O maps the sum back to the residual stream.",
-      tables: ["w_o"],
+      rules: [`Z = A\\, ${V_NAME}`, "O = Z\\, W_O"],
+      tables: [["w_o"]],
       results: [
-        rule(`Z = A\\, ${V_NAME} \\qquad O = Z\\, W_O`),
         shownMatrix("Z", all.z),
         shownMatrix("O", all.attentionOutput),
       ],
@@ -281,15 +281,14 @@ export function stepsByHand(inputs, notes) {
     {
       title: "6. Add & norm",
       text: "The output of attention is added to its input.",
-      tables: ["attention_gain", "attention_shift", "eps"],
+      rules: [pre ? "X_1 = X' + O" : "X_1 = \\mathrm{Norm}(X' + O)"],
+      tables: [["attention_gain", "attention_shift", "eps"]],
       results: pre
         ? [
-          rule("X_1 = X' + O"),
           shownMatrix("X_1", all.afterAttention),
           say("Pre-norm: the norm is before Q, K and V. The sum is not normalised."),
         ]
         : [
-          rule("X_1 = \\mathrm{Norm}(X' + O)"),
           shownMatrix("X' + O", all.attentionSum),
           ...normStatistics(all.attentionNorm),
           shownMatrix("X_1", all.afterAttention),
@@ -306,10 +305,9 @@ export function stepsByHand(inputs, notes) {
       text:
         "The up-projection makes six numbers of four, ReLU sets negative ones to 0, the down-projection makes four " +
         "again.",
-      tables: ["w_in", "b_in", "w_out", "b_out"],
+      rules: [`H = \\mathrm{ReLU}(${toFfn}\\, W_{in} + b_{in})`, "G = H\\, W_{out} + b_{out}"],
+      tables: [["w_in", "b_in"], ["w_out", "b_out"]],
       results: [
-        rule(`H = \\mathrm{ReLU}(${toFfn}\\, W_{in} + b_{in})`),
-        rule("G = H\\, W_{out} + b_{out}"),
         ...(pre ? [shownMatrix(toFfn, all.ffnInput)] : []),
         shownMatrix("H", all.hidden, "", 2),
         shownMatrix("G", all.ffnOutput),
@@ -324,10 +322,10 @@ export function stepsByHand(inputs, notes) {
     {
       title: "8. Add & norm again",
       text: "The output of the feed-forward layer is added to its input.",
-      tables: ["ffn_gain", "ffn_shift"],
+      rules: [pre ? "Y = X_1 + G" : "Y = \\mathrm{Norm}(X_1 + G)"],
+      tables: [["ffn_gain", "ffn_shift"]],
       results: [
-        ...(pre ? [rule("Y = X_1 + G")] : [
-          rule("Y = \\mathrm{Norm}(X_1 + G)"),
+        ...(pre ? [] : [
           shownMatrix("X_1 + G", all.ffnSum),
           ...normStatistics(all.ffnNorm),
         ]),

@@ -1,4 +1,4 @@
-// One encoder layer with numbers that a reader changes: tables on the left, results on the right.
+// One encoder layer with numbers that a reader changes: a row for each step, which opens its tables and results.
 import { CHOICES, LARGEST_INPUT, layerByHand, stepsByHand } from "./by_hand.js";
 import { make } from "./drawing.js";
 import { formula } from "./formula.js";
@@ -50,6 +50,7 @@ export class ByHandView extends Drawing {
     this.steps = make("div", {});
     this.root.prepend(this.result, this.bar, this.steps);
     this.sent = -Infinity; // the newest event
+    this.opened = null; // the numbers of the open steps
   }
 
   /** @param {Block<ByHandHeader>} block */
@@ -67,27 +68,60 @@ export class ByHandView extends Drawing {
   draw() {
     const { activeElement } = document;
     const focused = this.root.contains(activeElement) ? /** @type {HTMLInputElement} */ (activeElement).name : "";
-    const reset = make("button", { type: "button", class: "enc-save", name: "reset" }, "Reset all numbers");
-    reset.addEventListener("click", () => this.change(this.usual, true));
-    this.bar.replaceChildren(...Object.keys(CHOICES).map((name) => this.choice(name)), reset);
+    const button = (name, label, press) => {
+      const element = make("button", { type: "button", class: "enc-save", name }, label);
+      element.addEventListener("click", press);
+      return element;
+    };
+    this.all = button("all", "", () => this.openAll());
+    const reset = button("reset", "Reset all numbers", () => this.change(this.usual, true));
+    this.bar.replaceChildren(...Object.keys(CHOICES).map((name) => this.choice(name)), reset, this.all);
     // Tables that do not fit have no results: the steps are then those of the example.
     const steps = stepsByHand(this.problem ? this.usual : this.inputs, this.notes);
-    this.places = steps.map(() => [make("div", {}), make("div", {})]);
-    this.steps.replaceChildren(...steps.map((step, at) => this.step(step, this.places[at])));
+    this.opened ??= this.firstOpened(steps);
+    this.places = steps.map(
+      () => [make("div", { class: "enc-hand-full" }), make("div", { class: "enc-hand-results" })],
+    );
+    this.steps.replaceChildren(...steps.map((step, at) => this.step(step, at)));
     this.fill(steps);
+    this.nameAll();
     /** @type {HTMLElement | null} */
     const field = focused ? this.root.querySelector(`[name="${focused}"]`) : null;
     field?.focus();
   }
 
-  /** @param {any} step @param {HTMLElement[]} places */
-  step({ title, text, tables }, [inFull, results]) {
-    const left = make("div", {}, ...tables.map((name) => this.table(name)), inFull);
-    const sides = make("div", { class: "enc-hand-sides" }, left, results);
-    return make("section", {}, make("h2", {}, title), make("p", {}, text), sides);
+  // The first step, and those whose numbers a link has changed.
+  firstOpened(steps) {
+    const isChanged = (name) => JSON.stringify(this.inputs[name]) !== JSON.stringify(this.usual[name]);
+    return new Set(steps.flatMap(({ tables }, at) => at === 0 || tables.flat().some(isChanged) ? [at] : []));
   }
 
-  // The results of every step. The tables stay, and with them the keyboard's place.
+  /** @param {any} step @param {number} at */
+  step({ title, text, rules, tables }, at) {
+    const [inFull, results] = this.places[at];
+    const columns = tables.map((names) => make("div", {}, ...names.map((name) => this.table(name))));
+    const sides = make("div", { class: "enc-hand-sides" }, ...columns, results, inFull);
+    const row = make("summary", {}, make("h2", {}, title), make("span", {}, ...rules.map(formula)));
+    const step = make("details", { class: "enc-hand-step" }, row, make("p", {}, text), sides);
+    step.toggleAttribute("open", this.opened.has(at));
+    step.addEventListener("toggle", () => {
+      this.opened[step.hasAttribute("open") ? "add" : "delete"](at);
+      this.nameAll();
+    });
+    return step;
+  }
+
+  // Opens every step, or closes them where all are open.
+  openAll() {
+    const isAll = this.opened.size === this.steps.childElementCount;
+    for (const step of this.steps.children) step.toggleAttribute("open", !isAll);
+  }
+
+  nameAll() {
+    this.all.textContent = this.opened.size === this.steps.childElementCount ? "Close all steps" : "Open all steps";
+  }
+
+  // The results of every step, whose rules stay the same. The tables stay, and with them the keyboard's place.
   fill(steps) {
     this.result.replaceChildren(...(this.problem ? [] : this.answer()));
     const shown = (items) =>

@@ -9,6 +9,7 @@ const LARGEST = 88;
 const SMALLEST_SORTED = 44; // pixels of a map in a sorted grid, where its name is above it
 const FRAME_ROOM = 3; // pixels to the right of the last map, for its frame
 const LABEL_FONT = 11;
+const MARK_ROOM = 11; // pixels above a map for its badge; head_grid.py has the same number
 const FADED = 0.2; // opacity of a map that a filter leaves out
 const LEGEND_WIDTH = 84;
 
@@ -18,7 +19,10 @@ export function gridLayout(view, width) {
   const { heads, layers, order } = view.header;
   const sorted = Boolean(order);
   const type = view.theme.scale; // of the labels; larger in presentation mode
-  const [gutter, caption, top] = (sorted ? [0, 15, 0] : [26, 0, 18]).map((pixels) => Math.round(pixels * type));
+  const marks = Object.keys(view.header.badges).length ? MARK_ROOM : 0;
+  const [gutter, caption, top] = (sorted ? [0, 15 + marks, 0] : [26, marks, 18]).map((pixels) =>
+    Math.round(pixels * type)
+  );
   const bar = view.arrays.measure ? 6 : 0;
   const room = width - gutter - FRAME_ROOM;
   let columns = heads.length;
@@ -73,13 +77,13 @@ export function drawGrid(view, pen, layout, scale, { hovered = null, focused = n
   view.cells.forEach(([row, column], k) => {
     const [x, y] = cellCorner(view, layout, k);
     const dim = view.isDim(k);
-    if (layout.caption) {
+    if (layout.sorted) {
       write(
         view,
         pen,
         view.nameOf(k),
         x + layout.size / 2,
-        y - 8 * layout.type,
+        y - layout.caption + 7 * layout.type,
         "center",
         dim ? theme.muted : theme.text,
       );
@@ -120,7 +124,8 @@ function drawLabels(view, pen, layout) {
   });
   drawShared(view, pen, layout);
   view.header.layers.forEach((layer, row) => {
-    write(view, pen, `L${layer}`, layout.gutter - 5, layout.top + row * layout.stepY + middle, "right", text);
+    const y = layout.top + row * layout.stepY + layout.caption + middle;
+    write(view, pen, `L${layer}`, layout.gutter - 5, y, "right", text);
   });
 }
 
@@ -177,17 +182,11 @@ export function measureColour(theme, share) {
 /** @param {GridView} view */
 function drawBadge(view, pen, { size, type }, badge, x, y) {
   if (!badge) return;
-  pen.font = `600 ${10 * type}px ${view.theme.font}`;
+  const look = { size: 9, weight: 700 };
+  pen.font = `${look.weight} ${look.size * type}px ${view.theme.font}`;
   const isSmall = size < 40 * type; // no room for words
-  const shown = isSmall ? view.header.badgeMarks?.[badge] ?? "" : fit(pen, badge, size - 12);
-  const [side, edge] = isSmall ? [Math.min(11 * type, size / 2), 1] : [14 * type, 2];
-  const width = isSmall ? side : pen.measureText(shown).width + 8;
-  pen.fillStyle = "rgba(20,20,24,0.82)";
-  pen.beginPath();
-  pen.roundRect(x + edge, y + edge, width, side, isSmall ? 2 : 4);
-  pen.fill();
-  const look = { size: isSmall ? 0.85 * side / type : 10, weight: isSmall ? 700 : 600 };
-  write(view, pen, shown, x + edge + width / 2, y + edge + 0.54 * side, "center", "#fff", look);
+  const shown = isSmall ? view.header.badgeMarks?.[badge] ?? "" : fit(pen, badge, size);
+  write(view, pen, shown, x + size / 2, y - 6 * type, "center", view.theme.text, look);
 }
 
 /** @param {GridView} view */

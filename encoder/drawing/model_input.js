@@ -4,7 +4,6 @@
 import { make, threeDigits } from "./drawing.js";
 import { everyFrame } from "./shared.js";
 
-const STRIP_HEIGHT = 40;
 const WAVE_HEIGHT = 84;
 const IMAGE_SIDE = 224;
 // Kind of input -> what is shown, and a part of it.
@@ -106,23 +105,23 @@ export class ModelInput {
 
   paintStrip() {
     const { view, header, strip, arrays } = this;
-    const [width, n] = [strip.clientWidth, header.count];
-    const pen = this.pen(strip, width, STRIP_HEIGHT);
+    const [width, tall, n] = [strip.clientWidth, strip.clientHeight, header.count];
+    const pen = this.pen(strip, width, tall);
     const [first, count] = view.pan.shown;
     pen.fillStyle = view.theme.faint;
-    pen.fillRect(first * width / n, 0, count * width / n, STRIP_HEIGHT);
+    pen.fillRect(first * width / n, 0, count * width / n, tall);
     pen.fillStyle = `rgb(${BLUE})`;
     arrays.received.data.forEach((weight, token) => {
-      const height = Math.max(1, (STRIP_HEIGHT - 6) * Math.sqrt(weight / this.top));
-      pen.fillRect(token * width / n, STRIP_HEIGHT - height, Math.max(0.6, width / n - 0.5), height);
+      const height = Math.max(1, (tall - 6) * Math.sqrt(weight / this.top));
+      pen.fillRect(token * width / n, tall - height, Math.max(0.6, width / n - 0.5), height);
     });
     pen.lineWidth = 2;
     pen.strokeStyle = view.theme.primary;
-    pen.strokeRect(first * width / n + 1, 1, Math.max(6, count * width / n - 2), STRIP_HEIGHT - 2);
+    pen.strokeRect(first * width / n + 1, 1, Math.max(6, count * width / n - 2), tall - 2);
     const at = this.atPosition;
     if (at !== null) {
       pen.fillStyle = view.theme.text;
-      pen.fillRect(at * width / n, 0, Math.max(1.5, width / n), STRIP_HEIGHT);
+      pen.fillRect(at * width / n, 0, Math.max(1.5, width / n), tall);
     }
     strip.setAttribute("aria-valuemax", String(n - count));
     strip.setAttribute("aria-valuenow", String(first));

@@ -29,7 +29,7 @@ class QKSpace:
 
     queries, keys [n, 2]; explained [2]: share of the variance along each axis; scale: c; correlation: of distance (in K
     dimensions) and dot product over pairs, near pairs counting most; strongest [n]: the key that each query attends to
-    most; weights [n]: how much.
+    most; weights [n]: how much; hits: as `nearest_is_strongest`, in all K dimensions.
     """
 
     queries: np.ndarray
@@ -39,12 +39,11 @@ class QKSpace:
     correlation: float
     strongest: np.ndarray
     weights: np.ndarray
+    hits: int
 
-    def nearest_is_strongest(self, most: int = MOST_PAIRED) -> tuple[int, int]:
+    def nearest_is_strongest(self) -> tuple[int, int]:
         """(queries whose nearest key in the plane is their strongest one, of how many evenly spaced ones)."""
-        some = np.arange(0, len(self.queries), -(-len(self.queries) // most))
-        nearest = _distances(self.queries[some], self.keys).reshape(len(some), -1).argmin(axis=1)
-        return int((nearest == self.strongest[some]).sum()), len(some)
+        return _hits(self.queries, self.keys, self.strongest)
 
 
 def qk_space(trace: Trace, layer: int, head: int) -> QKSpace:
@@ -58,8 +57,10 @@ def qk_space(trace: Trace, layer: int, head: int) -> QKSpace:
     q, k = (vectors[head, :n].cpu().double().numpy() for vectors in trace.layer_qkv(layer)[:2])
     centred = centre_keys(q, k)
     scale, correlation = best_scale(q, centred)
-    queries, keys, explained = joint_plane(q * scale, centred / scale)
-    return QKSpace(queries, keys, explained, scale, correlation, strongest, weights)
+    scaled = q * scale, centred / scale
+    queries, keys, explained = joint_plane(*scaled)
+    hits, _ = _hits(*scaled, strongest)
+    return QKSpace(queries, keys, explained, scale, correlation, strongest, weights, hits)
 
 
 def strongest_keys(trace: Trace, layer: int, head: int) -> tuple[np.ndarray, np.ndarray]:
@@ -105,6 +106,13 @@ def joint_plane(q: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     explained = np.zeros(2)
     explained[: len(axes)] = lengths[:2] ** 2 / total if total > 0 else 0.0
     return points[: len(q)], points[len(q) :], explained
+
+
+def _hits(queries: np.ndarray, keys: np.ndarray, strongest: np.ndarray) -> tuple[int, int]:
+    """(queries whose nearest key is their strongest one, of how many evenly spaced ones)."""
+    some = np.arange(0, len(queries), -(-len(queries) // MOST_PAIRED))
+    nearest = _distances(queries[some], keys).reshape(len(some), -1).argmin(axis=1)
+    return int((nearest == strongest[some]).sum()), len(some)
 
 
 def _sample(vectors: np.ndarray) -> np.ndarray:

@@ -49,17 +49,28 @@ def largest_cell(values: np.ndarray) -> tuple[int, int]:
 
 
 def largest_between_words(
-    weights: np.ndarray, trace: Trace, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]
+    weights: np.ndarray,
+    trace: Trace,
+    rows: Sequence[Sequence[int]],
+    columns: Sequence[Sequence[int]],
+    least: float = 0.0,
 ) -> float:
     """weights [R, C] -> the largest one whose row and column hold words only, no special token or padding.
 
-    1 if none is above 0. rows, columns: the tokens of each row and column. [CLS] and [SEP] often receive most of the
-    attention: colours that end here show what words do.
+    1 if none is above 0 or there is one word only, and never below `least`. rows, columns: the tokens of each row and
+    column. [CLS] and [SEP] often receive most of the attention: colours that end here show what words do.
     """
     content = tokens.is_content(trace)
+    if sum(content) < 2:
+        return 1.0
     of_words = [np.array([all(content[token] for token in group) for group in side], bool) for side in (rows, columns)]
     inside = weights[np.ix_(*of_words)]
-    return float(inside[~np.isnan(inside)].max(initial=0.0)) or 1.0
+    return max(float(inside[~np.isnan(inside)].max(initial=0.0)) or 1.0, least)
+
+
+def uniform(trace: Trace) -> float:
+    """The weight of each token in uniform attention: 1 / T. Colours that end below it show noise."""
+    return 1 / max(trace.n_real, 1)
 
 
 def token_blocks(first: int, count: int, block: int, n_tokens: int) -> list[range]:

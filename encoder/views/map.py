@@ -102,7 +102,7 @@ class Map(HeadView):
                 ranking.token_blocks(start, count, block, n_tokens)
                 for start, count in zip(first, weights.shape, strict=True)
             )
-        return ranking.largest_between_words(weights, self.trace, rows, columns)
+        return ranking.largest_between_words(weights, self.trace, rows, columns, ranking.uniform(self.trace))
 
     def sentences(self) -> list[str]:
         block = self.cells[1]

@@ -22,10 +22,10 @@ def show() -> None:
 
 
 def _compare(claim: Claim) -> None:
-    """A statement, its numbers next to the computed ones, and the reason."""
+    """A statement, its numbers next to the computed ones, and the reason. One that agrees is closed at first."""
     verdict = ":green-badge[:material/check: agrees]" if claim.agrees else ":red-badge[:material/close: differs]"
-    with st.container(border=True):
-        st.markdown(f"**{claim.title}** {verdict}  \n{plain(claim.statement)}")
+    with st.expander(f"**{claim.title}** {verdict}", expanded=not claim.agrees):
+        st.markdown(plain(claim.statement))
         left, right = st.columns([1, 1], gap="medium")
         with left:
             _numbers(claim)

@@ -12,7 +12,7 @@ from pages.by_hand.params import Params
 from pages.components.by_hand import by_hand
 from pages.core.frame.frame import heading, show
 from pages.core.widgets import Export, arguments, changes, learn_parts
-from pages.core.words import about, say_error
+from pages.core.words import about, opening, say_error
 from pages.state import next_page, state
 
 PARTS = {"calculation": "Calculation", "notes": "Spot the mistakes"}
@@ -23,6 +23,7 @@ def main() -> None:
         learn_parts.choose("by_hand")
     part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
     if part == "notes":
+        opening("Which numbers of these teaching notes are wrong?")
         mistakes.show()
         Export(
             None,

@@ -25,15 +25,15 @@ export function nest(data, shape) {
 
 // Where the colours of a prefetched map end, as `attention_spec` in encoder/figures says it. data: rows of `columns`.
 /** @param {NextHead} nextHead @param {Numbers} data @param {number} columns @param {any} colorbar */
-export function colourRange({ scaleToMax, words, scales, step }, data, columns, colorbar) {
+export function colourRange({ scaleToMax, words, least, scales, step }, data, columns, colorbar) {
   const largest = data.reduce((most, weight) => Math.max(most, weight), 0) || 1;
   if (scaleToMax) return { zmax: largest };
-  if (!words) return {};
+  if (!words || Math.max(...words.map((side) => side.length)) < 2) return {};
   let end = 0;
   for (const row of words[0]) {
     for (const column of words[1]) end = Math.max(end, data[row * columns + column]);
   }
-  end ||= 1;
+  end = Math.max(end || 1, least);
   const isStepped = largest > 1.0001 * end;
   const ticks = isStepped
     ? { tickvals: [0, end / 2, end], ticktext: ["0", threeDigits(end / 2), `≥ ${threeDigits(end)}`] }

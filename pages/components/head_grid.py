@@ -14,8 +14,9 @@ from .store import store
 
 _render = assets.component("head_grid")
 
-#: Pixels of the grid's width in a usual window, above the maps, next to them, and of a bar under a map.
-USUAL_WIDTH, ABOVE, BESIDE, BAR = 365, 46, 29, 6
+#: Pixels of the grid's width in a usual window, above the maps, next to them, of a bar under a map, and above a map for
+#: its badge: the room that the grid gets before it is drawn.
+USUAL_WIDTH, ABOVE, BESIDE, BAR, MARK_ROOM = 365, 46, 29, 6, 11
 
 Head = tuple[int, int]  # (layer, head), counted from 0
 
@@ -64,7 +65,7 @@ def head_grid(
         measure: float [L, H]: a bar under each map; NaN leaves it empty.
         measure_label: the bar's name in the legend and in a head's label.
         measure_range: the values of an empty and a full bar.
-        badges: "L0H3" -> a word or two, on the head's map if that is large enough, else its letter.
+        badges: "L0H3" -> a word or two, above the head's map if that is wide enough, else its letter.
         badge_titles: a badge -> what the head's label says in its place.
         badge_marks: a badge -> its letter.
         dim: bool [L, H]: faded maps.
@@ -81,6 +82,7 @@ def head_grid(
     columns = list(range(heads)) if isinstance(heads, int) else [int(head) for head in heads]
     shape = (len(rows), len(columns))
     arrays = _arrays(measure, dim, shape)
+    side = thumbnails.shape[2] if isinstance(thumbnails, np.ndarray) else 1
     maps = (
         store(_maps(thumbnails, colorscale, shape), key=f"{key}-maps")
         if isinstance(thumbnails, np.ndarray)
@@ -108,19 +110,22 @@ def head_grid(
     _render(
         key=key,
         data=wire.pack(header, arrays),
-        height=_room(maps["thumbnails"], width, 0 if measure is None else BAR),
+        height=_room(shape, side, width, (MARK_ROOM if badges else 0) + (0 if measure is None else BAR)),
         on_grid_change=lambda: events.tell(key, "grid", events.grid_event, on_event),
     )
 
 
-def _room(thumbnails: np.ndarray, width: int, bar: int) -> int:
-    """Pixels of the grid's height at a width, as `gridLayout` in encoder/drawing/grid_picture.js has them."""
-    layers, heads, side, _ = thumbnails.shape
+def _room(shape: tuple[int, int], side: int, width: int, besides: int) -> int:
+    """Pixels of the grid's height at a width, as `gridLayout` in encoder/drawing/grid_picture.js has them.
+
+    shape: layers and heads; side: of the small maps, 1 where it is not known; besides: pixels above and below a map.
+    """
+    layers, heads = shape
     pitch = (width - BESIDE) / heads
     gap = 2 if pitch < 30 else 4 if pitch < 56 else 6
     size = max(14, min(88, int(pitch) - gap))
     crisp = size // side * side
-    return ABOVE + layers * ((crisp if crisp >= 0.8 * size else size) + bar + gap)
+    return ABOVE + layers * ((crisp if crisp >= 0.8 * size else size) + besides + gap)
 
 
 def _maps(thumbnails: np.ndarray, colorscale: Any, shape: tuple[int, int]) -> dict[str, np.ndarray]:

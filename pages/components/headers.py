@@ -27,6 +27,8 @@ class NextHead(TypedDict):
     #: The colours run to the largest weight, of all or of these rows and columns.
     scaleToMax: NotRequired[bool]
     words: NotRequired[list[list[int]] | None]
+    #: The colours run to this weight at least.
+    least: NotRequired[float]
     #: Plotly's colour scales of a map that ends at its largest weight, and of one that ends below it at `step` of its
     #: length.
     scales: NotRequired[list[Any]]

@@ -41,8 +41,9 @@ export class PlotView extends Drawing {
   zoomSent = 0; // the newest zoom
   isBarAbove = false; // the mode bar has a strip of its own
   barWidth = 0; // of the drawing, when that was decided
-  /** @type {{ clientX: number, clientY: number, timeStamp: number, byFinger: boolean, isDouble: boolean } | undefined} */
-  pressed; // where the pointer went down
+  /** @type {{ clientX: number, clientY: number, timeStamp: number, byFinger: boolean, isDouble: boolean,
+   * label: { axis: string, position: number } | null } | undefined} */
+  pressed; // where the pointer went down, and on which label
 
   /** @param {HTMLElement} parent */
   constructor(parent) {
@@ -188,6 +189,7 @@ export class PlotView extends Drawing {
     this.width = this.root.clientWidth;
     if (!this.width || !this.figure || this.gone) return; // in a closed tab or expander: drawn when it gets a width
     this.theme = readTheme(this.parent);
+    if (!this.barWidth) placeModeBar(this); // a phone knows its place before the first drawing
     const layout = plotLayout(this);
     if (!this.isDrawn(layout)) {
       // A new text gets a new plot: Plotly's `react` scales the ranges of a map of square cells by the last map's size.

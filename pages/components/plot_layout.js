@@ -6,13 +6,21 @@ import { measureMargins } from "./plot_margins.js";
 
 const BAR_HEIGHT = 26; // pixels; plot.css has the same number
 
-// Where the mode bar would cover a title, a legend or a colour bar, it gets a strip of its own above the figure. Returns
-// whether the figure must be drawn again.
+// Where the mode bar would cover a title, a legend or a colour bar, it gets a strip of its own above the figure; on a
+// phone, which shows it always, below every figure. Returns whether the figure must be drawn again.
 /** @param {PlotView} plot */
 export function placeModeBar(plot) {
   if (plot.isBarAbove && plot.barWidth === plot.width) return false;
   plot.barWidth = plot.width;
   const before = plot.isBarAbove;
+  plot.isBarAbove = isPhone() ? plot.header.modeBar : coversWords(plot);
+  plot.root.classList.toggle("enc-bar-above", plot.isBarAbove);
+  return plot.isBarAbove !== before;
+}
+
+// Whether the mode bar lies over words when it has no strip of its own.
+/** @param {PlotView} plot */
+function coversWords(plot) {
   plot.root.classList.remove("enc-bar-above");
   const groups = [...plot.host.querySelectorAll(".modebar-group")].map((group) => group.getBoundingClientRect());
   const isCovered = (node) => {
@@ -20,9 +28,7 @@ export function placeModeBar(plot) {
     return groups.some((bar) => left < bar.right && bar.left < right && top < bar.bottom && bar.top < bottom);
   };
   const texts = plot.host.querySelectorAll(".infolayer text, .infolayer .cbfills, .xtick text, .ytick text");
-  plot.isBarAbove = [...texts].some((node) => (node.textContent || node.childElementCount) && isCovered(node));
-  plot.root.classList.toggle("enc-bar-above", plot.isBarAbove);
-  return plot.isBarAbove !== before;
+  return [...texts].some((node) => (node.textContent || node.childElementCount) && isCovered(node));
 }
 
 // Pixels next to the labels of the vertical axis, for a colour bar above the map.
@@ -68,10 +74,20 @@ export function plotLayout(plot) {
   if (matchMedia("(pointer: coarse)").matches || !plot.header.modeBar) layout.dragmode = false;
   // A filling map is as wide as its column, so its cells may be wider than high.
   if (plot.header.fill) { for (const { y } of plot.maps) delete layout[y].scaleanchor; }
+  if (isPhone() && !hasWordsAbove(plot.figure)) layout.margin = { ...layout.margin, t: BARE_TOP };
   for (const name of Object.keys(plot.labels)) layout[name] = { ...given[name], ...tickLabels(plot, name, layout) };
   const enlarged = withType(layout, plot.theme.scale);
   measureMargins(plot, enlarged);
   return enlarged;
+}
+
+// Whether a figure has a title, a legend or a colour bar above its axes. Else the room there was for the mode bar.
+function hasWordsAbove({ data, layout }) {
+  const legend = layout.showlegend ?? data.filter((trace) => trace.showlegend ?? trace.type !== "heatmap").length > 1;
+  const bar = (part) => part?.colorbar?.orientation === "h" && part.showscale !== false;
+  return legend || Boolean(layout.title?.text) ||
+    layout.annotations?.some(({ y, yref }) => /paper|domain/.test(yref) && y >= 1) ||
+    data.some((trace) => bar(trace) || bar(trace.marker));
 }
 
 // A part of a figure with all of its fonts enlarged, and the pixels that they take.
@@ -92,7 +108,8 @@ export function withType(part, scale) {
 }
 
 const LAPTOP = 768; // pixels of a small laptop's window in height
-const PHONE = "(max-width: 640px)"; // as in plot.css
+const BARE_TOP = 8; // pixels above axes with nothing above them, on a phone
+const isPhone = () => matchMedia("(max-width: 640px)").matches; // as in plot.css
 
 /** @param {PlotView} plot */
 function plotHeight(plot) {
@@ -107,11 +124,11 @@ function plotHeight(plot) {
 
 // The height at which the cells of a map are square, if the window has that room below the chart's upper edge. A chart
 // below the middle of the window may take the window's own height. The header's height is the least, where the column is
-// 900 pixels wide; in a window lower than LAPTOP, a chart near its top ends with it. On a phone plot.css has the height.
+// 900 pixels wide; in a window no higher than LAPTOP, a chart near its top ends with it. On a phone plot.css has the height.
 /** @param {PlotView} plot */
 function fillingHeight(plot) {
   const box = plot.root.closest(".stElementContainer");
-  if (box && matchMedia(PHONE).matches) return box.clientHeight;
+  if (box && isPhone()) return box.clientHeight;
   const { rows, columns } = plot.maps[0] ?? { rows: 1, columns: 1 };
   const { l, r, t, b } = plot.host._fullLayout?._size ?? { l: 90, r: 8, t: 60, b: 80 };
   const square = Math.max(40, plot.width - l - r) * rows / columns + t + b;
@@ -120,7 +137,7 @@ function fillingHeight(plot) {
   const below = scroller.clientHeight - top - 8;
   const isInSight = top < scroller.clientHeight / 2;
   const wanted = Math.min(plot.header.height, Math.max(300, plot.width * plot.header.height / 900));
-  const least = isInSight && globalThis.innerHeight < LAPTOP ? Math.max(300, Math.min(wanted, below)) : wanted;
+  const least = isInSight && globalThis.innerHeight <= LAPTOP ? Math.max(300, Math.min(wanted, below)) : wanted;
   const most = Math.max(least, isInSight || below >= least ? below : scroller.clientHeight - 100);
   return Math.round(Math.min(most, Math.max(least, square)));
 }

@@ -23,15 +23,19 @@ export function listenToPointer(plot) {
     const { clientX, clientY, timeStamp } = event;
     const isQuick = timeStamp - plot.pressed?.timeStamp < QUICK_MS && isSamePlace(event, plot.pressed);
     const isDouble = isQuick && !plot.pressed.isDouble && Boolean(event.target.closest?.(".draglayer"));
-    plot.pressed = { clientX, clientY, timeStamp, byFinger: byFinger(event), isDouble };
+    const label = event.button || isQuick ? null : labelAt(plot, event);
+    plot.pressed = { clientX, clientY, timeStamp, byFinger: byFinger(event), isDouble, label };
   }, first);
   // Plotly asks for the time when it hears of a click: while a map is drawn, that is too late for a double click. And
-  // the release may reach a layer over the page.
+  // the release may reach a layer over the page. A label is that of the press: where the map is drawn again before the
+  // release, the pressed element is gone and no click follows.
   plot.listen(window, "pointerup", (event) => {
-    const { isDouble, byFinger } = plot.pressed ?? {};
-    if (isDouble && !byFinger && isSamePlace(event, plot.pressed)) clearAll(plot);
+    const { isDouble, byFinger, label } = plot.pressed ?? {};
+    if (!plot.pressed || byFinger || !isSamePlace(event, plot.pressed)) return;
+    if (isDouble) clearAll(plot);
+    else if (label) sendLabel(plot, label, event.shiftKey);
+    plot.pressed.label = null; // until the next press
   }, first);
-  plot.listen(host, "click", (event) => onLabelClick(plot, event), first);
   plot.listen(document, "touchstart", (event) => host.contains(event.target) || plot.hideTip(), { passive: true });
   const isForPlot = ({ target }) => Boolean(target.closest?.(".draglayer") || labelAt(plot, plot.pressed));
   listenToFinger(plot, host, {
@@ -119,13 +123,6 @@ function onTap(plot, touch, shift) {
   plot.plotly.Fx.hover(plot.host, touch, touch.target.getAttribute("data-subplot") ?? "xy");
   const [point] = plot.host._hoverdata ?? [];
   if (point) choose(plot, point, shift);
-}
-
-/** @param {PlotView} plot */
-function onLabelClick(plot, event) {
-  if (plot.pressed?.byFinger || !isSamePlace(event, plot.pressed) || event.detail > 1) return;
-  const label = labelAt(plot, event);
-  if (label) sendLabel(plot, label, event.shiftKey);
 }
 
 /** @param {PlotView} plot */

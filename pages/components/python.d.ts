@@ -210,6 +210,7 @@ interface NextHead {
   maps?: StoredArrays;
   scaleToMax?: boolean;
   words?: Array<Array<number>> | null;
+  least?: number;
   scales?: Array<any>;
   step?: number;
 }

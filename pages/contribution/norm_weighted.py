@@ -15,6 +15,7 @@ from encoder.maps import EXACT_TOKENS
 from encoder.measure import norm_weighting, ranking
 from encoder.model.overview import pooling_block
 from pages.components import on_click, plot, plot_window
+from pages.contribution import colour_range
 from pages.contribution.params import Params
 from pages.core.frame import input_row
 from pages.core.inputs.input_words import InputWords, words_of
@@ -80,12 +81,7 @@ def _controls(words: InputWords) -> None:
             "of attention. Weight × norm: the numbers themselves. Attention: the weights only.",
         )
         state.segmented(MapParams.scale, "Colour", ["linear", "log"])
-        state.segmented(
-            MapParams.range,
-            "Range",
-            words.ranges,
-            help=f"{words.range_help} With **0 to 1**, the colours of weight × norm stop at the layer's largest norm.",
-        )
+        colour_range.control(words, " With **0 to 1**, the colours of weight × norm stop at the layer's largest norm.")
 
 
 def _map(view: View, kind: str, look: MapParams) -> go.Figure:
@@ -108,35 +104,21 @@ def _map(view: View, kind: str, look: MapParams) -> go.Figure:
 
 def _figure(view: View, kind: str, look: MapParams, queries: slice, keys: slice, block: int) -> go.Figure:
     trace, layer, head, size = view.trace, view.layer, view.head, EXACT_TOKENS
-    window = trace.n_tokens > size
+    window, first = trace.n_tokens > size, (queries.start, keys.start)
     options = {"log": look.scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
     if window:
         options |= {"row_offset": queries.start, "column_offset": keys.start, "block": block}
     if kind == "attention":
         values = trace.pooled_attention(layer, head, size, queries, keys).cpu()
         draw = figures.attention_window if window else figures.attention_heatmap
-        scale = _largest_between_words(view, values, queries, keys, block) if look.range == "words" else look.range
-        return draw(values, trace.labels, scale=scale, **options)
+        return draw(values, trace.labels, scale=colour_range.end(view, values, first, block), **options)
     values = norm_weighting.pooled_norm_weighted(
         trace, layer, head, shares=kind == "share", size=size, queries=queries, keys=keys
     ).cpu()
-    largest = 1.0
-    if look.range == "head":
-        largest = float(values.max())
-    elif look.range == "words":
-        largest = _largest_between_words(view, values, queries, keys, block)
-    elif kind == "length":
+    largest = colour_range.end(view, values, first, block, shares=kind == "share")
+    if kind == "length" and look.range == "fixed":
         largest = float(norm_weighting.value_norms(trace, layer).max())
     return weighted_heatmap(values, trace.labels, kind, largest=largest, window=window, **options)
-
-
-def _largest_between_words(view: View, values: ranking.Weights, queries: slice, keys: slice, block: int) -> float:
-    """The largest number between words of the drawn part."""
-    sides = (
-        ranking.token_blocks(window.start, count, block, view.trace.n_tokens)
-        for window, count in zip((queries, keys), values.shape, strict=True)
-    )
-    return ranking.largest_between_words(values.numpy(), view.trace, *sides)
 
 
 def _measures(view: View, row: slice) -> dict[str, ranking.Weights]:
@@ -154,7 +136,7 @@ def _answer(view: View, row: Mapping[str, ranking.Weights]) -> tuple[str, str]:
     most, best, fallen = int(attention.argmax()), int(weighted.argmax()), ranking.falls_most(attention, weighted)
     query, key, other = (token_names.bold(labels, at) for at in (view.i, most, best))
     first = f"{query} gives most attention to {key}, **{three_digits(float(attention[most]))}**"
-    share = f"**{three_digits(float(weighted[best]))}** of weight × norm"
+    share = f"**{three_digits(float(weighted[best]))}** of the row’s weight × norm"
     if most == best:
         first += f", which also adds most: {share}."
     else:

@@ -10,7 +10,7 @@ from pages.contribution.params import PARTS, QUESTIONS, Params
 from pages.core.frame.frame import heading, show
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View
-from pages.core.widgets import Export
+from pages.core.widgets import Export, class_head
 from pages.core.words import errors_said, opening
 from pages.state import former, next_page, not_chosen, state
 
@@ -29,7 +29,8 @@ OCCLUSION = {"text": deletion.show, "image": occlusion.show, "video": occlusion.
 
 def main(view: View) -> None:
     kind = view.trace.kind
-    offered = {name: title for name, title in PARTS.items() if kind == "text" or name != "class"}
+    has_classes = kind == "text" and (class_head.model_of(view).classifier or state.newest(Params.part) == "class")
+    offered = {name: title for name, title in PARTS.items() if name != "class" or has_classes}
 
     with heading():
         part = state.segmented(Params.part, "Method", offered, label_visibility="collapsed")

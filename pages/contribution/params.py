@@ -18,7 +18,7 @@ QUESTIONS = {
     "moves": "Does a large attention weight add much to the output of {head}?",
     "rollout": "How much may each input token contribute to a token after several layers?",
     "plane": "Do queries of {head} lie near the keys that they attend to most?",
-    "deletion": "Does the result change more without the tokens that {head} attends to than without random ones?",
+    "deletion": "Do the tokens that {head} attends to matter more for the result than random ones?",
     "class": "Which tokens raise or lower the predicted class?",
 }
 

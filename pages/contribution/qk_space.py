@@ -94,8 +94,11 @@ def exported(view: View, space: QKSpace, figure: go.Figure) -> Export:
 def _answer(view: View, space: QKSpace) -> tuple[str, str]:
     """For how many queries the nearest key is the strongest one; the strongest key of the selected query."""
     (hits, of), width = space.nearest_is_strongest(), view.trace.config.d_head
-    first = f"Queries whose nearest key on the screen is also the key with their largest weight: **{hits} of {of}**."
-    second = f"The plane shows {space.explained.sum():.0%} of the variance of {width} dimensions."
+    first = (
+        f"For **{hits} of {of}** queries, the nearest key on the screen is the one with the largest weight; in all "
+        f"{width} dimensions, for **{space.hits}**."
+    )
+    second = f"The plane shows {space.explained.sum():.0%} of the variance of the {width} dimensions."
     if view.i is None or view.i >= len(space.strongest):
         return first, second
     labels, key = view.trace.labels, int(space.strongest[view.i])

@@ -9,6 +9,7 @@ from encoder.maps import EXACT_TOKENS
 from encoder.measure import attention_rollout as measure
 from encoder.measure import ranking
 from pages.components import plot
+from pages.contribution import colour_range
 from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
 from pages.core.view import MapParams, View, map_window, selection, token_rows
@@ -56,10 +57,14 @@ def _map(view: View) -> go.Figure:
     values = made[view.layer, part]
     with adjust.drawer("rollout"):
         scale = state.segmented(MapParams.scale, "Colour", ["linear", "log"])
+        colour_range.control(words_of(trace))
     options = {"log": scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
-    figure = weighted_heatmap(values, trace.labels, "rollout", row_offset=part.start, **options)
+    end = colour_range.end(view, values, (part.start, 0))
+    figure = weighted_heatmap(values, trace.labels, "rollout", largest=end, row_offset=part.start, **options)
     with answer.area():
-        answer.draw_row(view, lambda row: {"": made[view.layer, row]}, f"By rollout after layer {view.layer}, ")
+        query = _query(view)
+        first = _row(view, query, made[view.layer, query])
+        answer.draw(first, _kept(view, made), clear=selection.clearing(view))
         input_row.place_on_picture(view, ("layer",))
         plot(
             figure,
@@ -70,12 +75,14 @@ def _map(view: View) -> go.Figure:
             zoom=map_window.zoom_of(trace.labels[part], trace.labels),
             on_event=selection.select_from,
         )
-    query = _query(view)
-    _row(view, query, made[view.layer, query])
-    kept = measure.kept(made)
-    text = f"Mean rollout from a token to itself: **{kept[view.layer]:.1%}** after layer {view.layer}"
-    st.markdown(f"{text}, {kept[0]:.1%} after layer 0." if view.layer else f"{text}.")
     return figure
+
+
+def _kept(view: View, made: ranking.Weights) -> str:
+    """How much of a token is its own, on average, here and after the first layer."""
+    kept = measure.kept(made)
+    text = f"Mean rollout from a token to itself: {kept[view.layer]:.1%} after layer {view.layer}"
+    return f"{text}, {kept[0]:.1%} after layer 0." if view.layer else f"{text}."
 
 
 def _query(view: View) -> int:
@@ -97,17 +104,21 @@ def _one_row(view: View) -> None:
             ("rollout row", view.layer, query),
             lambda trace: measure.rollout(trace, view.layer, slice(query, query + 1))[0].cpu(),
         )
-    _row(view, query, row)
+    st.markdown(_row(view, query, row))
 
 
-def _row(view: View, query: int, row) -> None:
-    """The largest numbers of one row, in words."""
+def _row(view: View, query: int, row: ranking.Weights) -> str:
+    """The largest numbers of one row, or the selected one, in words."""
     labels = view.trace.labels
+    text = f"Rollout of {token_names.bold(labels, query)} after layer {view.layer}: "
+    if view.i is not None and view.j is not None:
+        rank, count = ranking.rank(row, view.j)
+        largest = answer.nth_largest(rank, count)
+        return f"{text}{token_names.bold(labels, view.j)} **{float(row[view.j]):.1%}**, {largest}."
     others = [(place, share) for place, share in ranking.strongest(row, NAMED + 1) if place != query][:NAMED]
-    text = f"Rollout of **{token_names.word(labels[query])}** (token {query}) after layer {view.layer}: itself "
-    text += f"{float(row[query]):.1%}"
+    text += f"itself {float(row[query]):.1%}"
     if others:
         named = ", ".join(f"{token_names.bold(labels, place)} {share:.1%}" for place, share in others)
         text += f"; largest of the others: {named}"
     other = "" if view.i is not None else gestures.invitation(" Select a row for another token.")
-    st.markdown(f"{text}.{other}")
+    return f"{text}.{other}"

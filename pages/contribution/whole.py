@@ -39,7 +39,7 @@ def show(view: View) -> Export:
         )
         head = _largest_head(found)
         button(  # a click on its bar, for keys
-            f"From which tokens: {head.name}, the head with the largest share",
+            f"From which tokens: {head.name}, the largest head",
             "arrow_forward",
             "output-parts:head",
             lambda: _open(head, token),

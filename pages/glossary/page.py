@@ -4,9 +4,9 @@ import streamlit as st
 
 from encoder.words.glossary import GROUPS, TERMS
 from encoder.words.references import REFERENCES
+from pages.components.lazy import expander
 from pages.core.frame.frame import heading, show
 from pages.core.widgets import glossary_panel
-from pages.core.words import plain
 from pages.glossary.params import Params
 from pages.state import next_page, state
 
@@ -14,14 +14,11 @@ from pages.state import next_page, state
 def main() -> None:
     heading()
     groups = {f"group-{number}": group for number, group in enumerate(GROUPS)} | {"references": "References"}
-    st.markdown(
-        f"{len(TERMS)} terms, each with the page that shows it, and the {len(REFERENCES)} works that pages name: "
-        + " · ".join(f"[{group}](#{anchor})" for anchor, group in groups.items())
-    )
-    with st.expander("All terms from A to Z", icon=":material/sort_by_alpha:"):
-        by_name = sorted(TERMS, key=lambda term: term.name.strip("[").lower())
-        st.markdown(" · ".join(f"[{plain(term.name)}](glossary?term={term.key})" for term in by_name))
-    if chosen := glossary_panel.find(state.newest(Params.term) or state.newest(Params.source), _choose):
+    st.markdown(f"{len(TERMS)} terms, each with the page that shows it, and {len(REFERENCES)} works that pages name.")
+    with st.container(key="glossary-find", horizontal=True, vertical_alignment="center"):
+        chosen = glossary_panel.find(state.newest(Params.term) or state.newest(Params.source), _choose, named=False)
+        st.markdown(" · ".join(f"[{group}](#{anchor})" for anchor, group in groups.items()), width="content")
+    if chosen:
         with st.container(border=True, key="term-selected"):
             glossary_panel.show(chosen)
     left, right = st.columns(2, gap="large")
@@ -32,8 +29,10 @@ def main() -> None:
                 with st.container(key=f"term-{term.key}"):
                     glossary_panel.show(term.key)
     st.header("References", anchor="references")
-    for reference in REFERENCES:
-        st.markdown(reference.entry())
+    if (part := expander(f"All {len(REFERENCES)} works", "references", icon=":material/library_books:")) is not None:
+        with part:
+            for reference in REFERENCES:
+                st.markdown(reference.entry())
     next_page("model", "Where are these in a model?")
 
 

@@ -8,6 +8,7 @@ from encoder import export, figures
 from encoder.export import Map, Options
 from encoder.figures.numbers import three_digits
 from encoder.maps import EXACT_TOKENS
+from encoder.measure import ranking
 from pages.components.events import ZoomWindow
 from pages.core.inputs.input_words import words_of
 from pages.core.stores.cache import StoredRun
@@ -111,10 +112,11 @@ def _range(figure: dict, head: Map) -> str:
     known = ~np.isnan(cells)
     largest = float(np.max(cells, initial=0.0, where=known))
     if head.options.scale_to_words and largest > end:
-        return (
-            f" The colours end at {three_digits(end)}, the largest weight between {words_of(head.trace).not_special}; "
-            "larger weights are purple."
-        )
+        others = words_of(head.trace).not_special
+        why = f"the largest weight between {others}"
+        if end <= ranking.uniform(head.trace) * (1 + 1e-6):
+            why = f"the weight of each token in uniform attention; weights between {others} are not larger"
+        return f" The colours end at {three_digits(end)}, {why}; larger weights are purple."
     if end < 1 or head.options.log or largest >= FAINT or not known.any():
         return ""
     return (

@@ -28,8 +28,10 @@ def draw(view: View) -> Export:
     """The class, the choice of what lies over the image, and the image."""
     if view.loaded.classifier is not None:
         st.markdown(class_head.said(view))
+    picture = st.container()  # its control is below it
     overlay = state.segmented(Params.over_image, "Over the image", OVERLAYS, label_visibility="collapsed")
-    lines = _draw_falls(view) if overlay == "occlusion" else _draw_weights(view, overlay)
+    with picture:
+        lines = _draw_falls(view) if overlay == "occlusion" else _draw_weights(view, overlay)
     at = over_image.token(view)
     return Export(
         view,

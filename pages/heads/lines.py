@@ -21,6 +21,7 @@ EXACT_BYTES = 4_000_000
 
 def draw_lines(view: View, head: Map) -> Lines | None:
     """Draw the lines and return them; None for a text that is too long."""
+    picture = st.container()  # its controls are below it
     overlay, minimum = _controls(view, head)
     if said := too_long(view.trace):
         st.info(said)
@@ -36,7 +37,6 @@ def draw_lines(view: View, head: Map) -> Lines | None:
         options=head.options,
         maps=[maps.of_head(view, head.options, *one) for one in heads],  # type: ignore[misc]
     )
-    lines(drawn.picture(EXACT_BYTES), key="lines", on_event=lambda event: _on_event(event, head))
     caption = [
         "Each line runs from a query token (left) to a key token (right); a stronger line is a larger weight.",
         gestures.invitation(
@@ -45,7 +45,9 @@ def draw_lines(view: View, head: Map) -> Lines | None:
         ),
         *head.options.sentences(),
     ]
-    gestures.caption(" ".join(caption))
+    with picture:
+        lines(drawn.picture(EXACT_BYTES), key="lines", on_event=lambda event: _on_event(event, head))
+        gestures.caption(" ".join(caption))
     return drawn
 
 

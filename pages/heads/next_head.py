@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from encoder import ConfigError
 from encoder.export import Map, Options
 from encoder.figures import colours
+from encoder.measure import ranking
 from encoder.trace import tokens
 from pages.base.access import visitors
 from pages.components import events
@@ -69,6 +70,7 @@ def offered(view: View, head: Map, window: events.ZoomWindow | None) -> NextHead
         "maps": {"name": MAPS, "digest": digest(view, head.options.cells)},
         "scaleToMax": options.scale_to_max,
         "words": words if options.scale_to_words else None,
+        "least": ranking.uniform(view.trace),
         "scales": [colours.sequential(head.colours), colours.stepped(head.colours)],
         "step": colours.STEP,
     }

@@ -217,8 +217,10 @@ def shows_padding(view: View) -> bool:
 
 
 def one_head(view: View) -> Map:
-    """The open head as the model computes it."""
-    return map_of(view, Options(padding=shows_padding(view)), view.layer, view.head)
+    """The open head as the model computes it, in the colours of every map."""
+    chosen = state.newest(MapParams.range)
+    options = Options(padding=shows_padding(view), scale_to_max=chosen == "head", scale_to_words=chosen == "words")
+    return map_of(view, options, view.layer, view.head)
 
 
 def heads_of_model(param: Param[list[Head]], view: View) -> list[Head]:

@@ -64,16 +64,12 @@ def heard_of(view: View) -> Heard:
 
 
 def draw(view: View) -> Export:
-    """The player with the class, the picture, the pieces, and one row for each head."""
+    """The class and the picture, the sound and its pieces to play, and one row for each head."""
     found = heard_of(view)
-    with st.container(horizontal=True, vertical_alignment="center", key="sound-heard"):
-        with st.container(width=320):
-            st.audio(found.wav, format="audio/wav")
-        st.markdown(class_head.said(view) or "This checkpoint has no classification head.", width="content")
     with answer.area():
-        draw_answer(found)
+        draw_answer(view, found)
         draw_sound(view, found)
-        draw_pieces(found)
+        draw_pieces(found, whole=True)
     if found.over.bands is not None:
         draw_bands(view, found)
     draw_heads(view, found, _over_time(view, found), (view.layer, view.head))
@@ -85,17 +81,16 @@ def draw(view: View) -> Export:
     return _exported(view, found)
 
 
-def draw_answer(found: Heard) -> None:
-    """The line above the picture: what the selected part attends to."""
+def draw_answer(view: View, found: Heard) -> None:
+    """The line above the picture: the class, and what the selected part attends to."""
     largest = sounds.pieces(found.over)
     named = ", ".join(
         f"{name} **{piece.share:.3f}**" for name, piece in zip(sounds.names(largest), largest, strict=True)
     )
-    special = "" if found.over.bands is None else f" Special tokens: {found.over.special:.3f}."
+    special = "" if found.over.bands is None else f"Special tokens: {found.over.special:.3f}. "
     answer.draw(
-        f":blue[**{found.name}**] attends most to {named}.{special}",
-        gestures.invitation("Click a time in the picture to choose another part.")
-        + ("" if found.chosen else " This part is the default."),
+        f"{class_head.best(view)}:blue[**{found.name}**] attends most to {named}.",
+        special + gestures.invitation("Select a time to choose another part."),
         clear=selection.clear if found.chosen else None,
     )
 
@@ -137,17 +132,20 @@ def draw_sound(view: View, found: Heard, *, hears: bool = True) -> None:
         st.caption("The model processes the samples; the spectrogram is only an illustration.")
 
 
-def draw_pieces(found: Heard) -> None:
-    """The parts that get most attention, each with a player."""
+def draw_pieces(found: Heard, *, whole: bool = False) -> None:
+    """The parts that get most attention, each with a player. whole: the whole sound, too."""
     largest = [piece for piece in sounds.pieces(found.over) if piece.start < found.sound.seconds]
-    if not largest:
-        st.caption("Tokens attend mainly to the silence after the sound: nothing to play.")
-        return
     with st.container(horizontal=True, vertical_alignment="center", key="sound-pieces"):
+        if whole:
+            with st.container(width=240):
+                st.markdown("Play the sound")
+                st.audio(found.wav, format="audio/wav")
         for piece, name in zip(largest, sounds.names(largest), strict=True):
             with st.container(width=240):
                 st.markdown(f"Play {name}: **{piece.share:.3f}**")
                 st.audio(wav_bytes(found.sound.part(*piece.audible())), format="audio/wav")
+    if not largest:
+        st.caption("Tokens attend mainly to the silence after the sound, which has nothing to play.")
 
 
 def draw_bands(view: View, found: Heard) -> None:

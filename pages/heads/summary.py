@@ -49,7 +49,7 @@ def draw_answer(view: View, head: Map) -> None:
         for row, column, weight in shown.strongest(1):
             query = names(shown.query_labels, [row], shown.places[0])
             key = names(shown.key_labels, [column], shown.places[1])
-            second = f"Largest weight: {query} attends to {key}, {three_digits(weight)}."
+            first, second = f"Largest weight: {query} attends to {key}, **{three_digits(weight)}**.", answer.HINT
     if (chosen.queries and not head.queries) or (chosen.keys and not head.keys):
         second = "The options hide the selected tokens here."
     answer.draw(

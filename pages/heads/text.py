@@ -1,5 +1,7 @@
 """The text view: the text itself, shaded by attention."""
 
+import streamlit as st
+
 from encoder import export
 from encoder.export import Map, Text
 from encoder.measure.passage import Shades
@@ -15,6 +17,7 @@ from pages.state import state
 
 def draw_text(view: View, head: Map) -> Text:
     """Draw the text and return it, shaded by what the selected tokens attend to, or by what attends to them."""
+    picture = st.container()  # its control is below it
     directions = {"to": "What it attends to", "from": "What attends to it"}
     direction = state.segmented(Params.direction, "Shaded by", directions, label_visibility="collapsed")
     chosen = selected(view)
@@ -27,8 +30,9 @@ def draw_text(view: View, head: Map) -> Text:
         shown=head.shown,
     )
     found = drawn.shades
-    text_shade(drawn.picture(EXACT_BYTES), key="text", on_event=lambda event: _on_event(event, found))
-    gestures.caption(" ".join([_meaning(found), *head.options.sentences()]))
+    with picture:
+        text_shade(drawn.picture(EXACT_BYTES), key="text", on_event=lambda event: _on_event(event, found))
+        gestures.caption(" ".join([_meaning(found), *head.options.sentences()]))
     return drawn
 
 

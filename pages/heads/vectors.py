@@ -38,7 +38,8 @@ def draw(view: View) -> Export:
     said = f"Each token has three vectors of {trace.config.d_head} numbers in this head. "
     if trace.config.position == "rotary":
         said += "Rotary positions: queries and keys are shown after their rotation, as the scores use them. "
-    st.caption(f"{said}A query and a key whose large values share components and signs have a large score.")
+    said += "A query and a key whose large values share components and signs have a large score. "
+    st.caption(f"{said}{gestures.invitation('Select a row of the vectors for another query or key.')}")
     links.button(
         "model",
         "How this score is made, component by component",
@@ -111,8 +112,7 @@ def draw_answer(view: View, query: int, key: int, score: explain.Score) -> None:
     value = f"score {number(score.value)}, weight {answer.weight(row, key)}" if score.visible else "the mask hides it"
     answer.draw(
         f"{names}: {value}.",
-        f"Largest in this row: {answer.largest(row, labels)}. "
-        f"{gestures.invitation('Select a row of the vectors for another query or key.')}",
+        f"Largest in this row: {answer.largest(row, labels)}.",
         cell={"i": query, "j": key},
         clear=selection.clearing(view),
     )

@@ -15,30 +15,41 @@ from pages.model.params import MOST_TOKENS, Params
 from pages.state.url_state import state
 
 
-def show(view: View, bytes_each: int) -> Cost:
-    """Work and memory of each part of a layer. Returns the cost."""
+def answer(view: View, bytes_each: int) -> Cost:
+    """The line that says what one forward pass needs, and the control of its length. Returns the cost."""
     with adjust.drawer("cost", "Tokens"):
         n_tokens = _length(view)
     config = view.loaded.config
     found = cost(config, n_tokens, view.loaded.n_parameters, bytes_each)
+    layers = "1 layer" if config.n_layers == 1 else f"{config.n_layers} layers"
     kinds = (
         f", of which {found.n_plain} without experts do {short(found.plain_flops)}FLOP each" if found.n_plain else ""
     )
     st.markdown(
-        f"Work for n = {n_tokens:,} tokens: **{short(found.flops)}FLOP** in {config.n_layers} layers{kinds}. "
-        f"Weights: **{short(found.weights)}B**. Residual stream of a trace: {short(found.stream)}B. "
-        f"All {config.n_layers * config.n_heads} attention maps, if written out: {short(found.maps)}B."
+        f"One pass of n = {n_tokens:,} tokens through {layers} needs **{short(found.flops)}FLOP** of work{kinds}, and "
+        f"memory for **{short(found.weights)}B** of weights."
     )
+    return found
+
+
+def show(view: View, found: Cost, bytes_each: int) -> None:
+    """Work and memory of each part of a layer, and from which length attention costs more."""
+    config = view.loaded.config
     flops, memory = st.columns(2, gap="medium")
     with flops:
         title = f"FLOPs of one layer{' with experts' if found.n_plain else ''}"
-        _table(title, found.parts, lambda part: part.work, f"**{short(found.layer_flops)}**")
+        is_sum = found.flops == config.n_layers * found.layer_flops
+        of_all = f"× {config.n_layers} layers: {short(found.flops)}" if is_sum else ""
+        _table(title, found.parts, lambda part: part.work, (of_all, f"**{short(found.layer_flops)}**"))
     with memory, st.container(key="model-cost-bytes"):
         _table("Bytes of each output", found.parts, lambda part: part.memory)
+    st.markdown(
+        f"Residual stream of a trace: {short(found.stream)}B. All {config.n_layers * config.n_heads} attention maps, "
+        f"if written out: {short(found.maps)}B."
+    )
     st.caption(about.text(__file__, "How work and memory are counted", bytes_each=bytes_each))
     st.header("Length from which attention costs more", anchor=False)
     _crossover(view)
-    return found
 
 
 def _length(view: View) -> int:
@@ -57,14 +68,16 @@ def _length(view: View) -> int:
     return own if chosen is None else chosen
 
 
-def _table(title: str, parts: Sequence[CostPart], term_of: Callable[[CostPart], Term], total: str = "") -> None:
-    """One row per part of a layer: formula, numbers, value."""
+def _table(
+    title: str, parts: Sequence[CostPart], term_of: Callable[[CostPart], Term], total: tuple[str, str] | None = None
+) -> None:
+    """One row per part of a layer: formula, numbers, value. total: the last two cells of the row of the sum."""
     lines = [f"**{title}**", "", "| part | formula | with numbers | result |", "|:--|:--|:--|--:|"]
     for part in parts:
         term = term_of(part)
         lines.append(f"| {part.title} | ${term.symbols}$ | ${term.numbers}$ | {short(term.value)} |")
     if total:
-        lines.append(f"| **Together** | | | {total} |")
+        lines.append(f"| **Together** | | {total[0]} | {total[1]} |")
     st.markdown("\n".join(lines))
 
 

@@ -19,7 +19,7 @@ from pages.core.inputs import edited, places_input
 from pages.core.stores import cache
 from pages.core.view import first_view, model_spec, output, selection, typed_text
 from pages.core.view.view import View, ViewParams
-from pages.core.widgets import examples
+from pages.core.widgets import class_head, examples
 from pages.core.words import gestures, glossary
 from pages.model import cost, decoder, export, picture, switches, ways
 from pages.model.params import Params, open_part
@@ -84,13 +84,14 @@ def main(view: View) -> None:
         selected = [place for place in (view.i, view.j) if place is not None and place < len(labels)]
         st.session_state[_SELECTED] = [(place, labels[place]) for place in selected]
         if show == "cost":
+            bytes_each = BYTES.get(str(view.loaded.encoder.dtype), 4)
+            found = cost.answer(view, bytes_each)
             edited.mark(view)
         else:
             answer(view, trace)
     with place:
         if show == "cost":
-            bytes_each = BYTES.get(str(view.loaded.encoder.dtype), 4)
-            found = cost.show(view, bytes_each)
+            cost.show(view, found, bytes_each)
         else:
             picture.draw(view, trace, show)
     if show == "cost":
@@ -104,7 +105,7 @@ def main(view: View) -> None:
         links.button("heads", "Every head of cross-attention, on Heads", "grid_view", "to-cross", values)
     if decoder.of(trace) is None:
         worth = "" if draws_for_class() else switches.worth(view)  # a forward pass without each head
-        notes = (first_view.sentence(view), worth)
+        notes = (first_view.sentence(view) or picture.caution(view), worth)
         below.caption(" ".join(note for note in notes if note))
 
 
@@ -114,7 +115,8 @@ def answer(view: View, trace: Trace) -> None:
         if (of_decoder := decoder.of(trace)) is not None:
             st.markdown(decoder.answer(view, of_decoder), width="content")
         elif view.i is None:
-            st.markdown(picture.made_of(trace), width="content")
+            named = "" if trace.kind == "text" else class_head.best(view)
+            st.markdown(f"{picture.made_of(trace)} {named}", width="content")
             gestures.caption(gestures.invitation(f"{gestures.CLICK} a token to see what it attends to."))
         else:
             picture.two_meanings(view, view.i)

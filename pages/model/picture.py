@@ -20,6 +20,7 @@ from pages.core.view import first_view, selection, token_rows
 from pages.core.view import place as place_of_view
 from pages.core.view.place import PlaceParams
 from pages.core.view.view import View
+from pages.core.widgets.answer import nth_largest
 from pages.core.words import token_names
 from pages.model import decoder, switches
 from pages.model.params import Params, open_part, opened
@@ -100,9 +101,8 @@ def answer(view: View, query: int) -> str:
         return f"L{view.layer} H{view.head} is off and adds nothing. {changed}"
     first = changed or made_of(trace)
     return (
-        f"{first} In L{view.layer} H{view.head} (layer {view.layer}, head {view.head}), {query_name} attends to "
-        f"{key_name}: {in_words(float(row[key]))}. Rank: {rank} of {count}.{_before(view, query, key)}"
-        f"{_caution(view, query)}"
+        f"{first} In L{view.layer} H{view.head}, {query_name} attends to {key_name}: {in_words(float(row[key]))} "
+        f"({nth_largest(rank, count)}).{_before(view, query, key)}"
     )
 
 
@@ -150,10 +150,10 @@ def _before(view: View, query: int, key: int) -> str:
     return f" In the unchanged model: {in_words(weight)}."
 
 
-def _caution(view: View, query: int) -> str:
-    """What the weight of a pronoun does not say; "" for another word."""
-    is_pronoun = view.trace.labels[query].lower() in telling.PRONOUNS
-    return " Attention is not reference." if is_pronoun else ""
+def caution(view: View) -> str:
+    """What the weight of a selected pronoun does not say; "" for another word."""
+    is_pronoun = view.i is not None and view.trace.labels[view.i].lower() in telling.PRONOUNS
+    return "Attention is not reference." if is_pronoun else ""
 
 
 def take(view: View, event: ModelEvent, n_prompt: int = 1) -> None:

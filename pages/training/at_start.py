@@ -84,12 +84,14 @@ def results(setting: gradients.Setting, depths: list[int], seeds: range, answer:
     """Measure, then draw the charts and offer the export. answer: the place of the first line."""
     measurements = measured(setting, depths, seeds)
     frame = gradients.to_frame(measurements)
-    place = st.container()  # its chart has controls below it that decide what the first line is about
-    depth = choose_depth(depths)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        place = st.container()  # its chart has controls below it that decide what the first line is about
+        depth = choose_depth(depths)
     answer.markdown(answer_in_words(frame, depth))
     with place:
         by_layer(frame, depth)
-    with st.container(key="beyond-wall-gradients"):
+    with right, st.container(key="beyond-wall-gradients"):
         over_depth(frame, measurements, setting)
     Export(
         None,
@@ -143,7 +145,7 @@ def over_depth(frame: pd.DataFrame, measurements: list[gradients.Measurement], s
     plot(
         drawn.last_layer_gradients(frame, theory),
         key="gradients-depth",
-        height=380,
+        height=340,
         alt="Gradient norm of the last layer over the number of layers, both logarithmic, a line for each placement.",
     )
     st.caption(slopes(measurements, setting))
@@ -192,7 +194,7 @@ def by_layer(frame: pd.DataFrame, depth: int) -> None:
     plot(
         drawn.layer_gradients(rows),
         key="gradients-layers",
-        height=320,
+        height=340,
         alt=f"Gradient norm of each of {depth} layers on a logarithmic axis, a line for each placement.",
     )
     st.caption(first_and_last(rows, depth))

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 #: Never the same page twice in a row (`go` waits for another page).
 PAGES = ["/heads", "/contribution", "/positions", "/norms", "/feed_forward", "/interventions", "/pre_post", "/predict"]
 PAGES += ["/texts", "/diagnose", "/", "/training", "/probes", "/lessons", "/by_hand"]
-PAGES += ["/positions?positions_part=without"]
+PAGES += ["/positions?positions_part=without", "/contribution?beyond=rollout", "/heads?view=lines"]
 #: Pixels of a phone from the top of the screen to the picture; controls outside it on a laptop.
 HIGHEST, MOST_CONTROLS = 320, 6
 #: The upper edge of the first picture, or null before it is drawn. The picture of Texts is the ranking with its scores,

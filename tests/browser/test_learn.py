@@ -43,6 +43,8 @@ def test_a_number_of_the_calculation_is_changed_by_hand(visit: Callable[..., Pag
     assert after != before
     elsewhere = visit(page.url[page.url.index("/", 8) :])
     assert results(elsewhere) == after
+    expect(page.get_by_label("W_O, row 0, column 0", exact=True)).to_be_hidden()
+    page.get_by_role("button", name="Open all steps").click()
     wrong = page.get_by_label("W_O, row 0, column 0", exact=True)
     wrong.fill("a lot")
     wrong.press("Tab")

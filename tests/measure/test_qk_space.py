@@ -77,6 +77,9 @@ def test_of_a_head(minilm: TextEncoder):
     distance = np.linalg.norm(space.queries[:, None] - space.keys[None], axis=-1)
     assert hits == int((distance.argmin(1) == space.strongest).sum())
     assert 0 < space.explained.sum() <= 1
+    q, k = (vectors[2].double().numpy() for vectors in trace.layer_qkv(0)[:2])
+    distance = np.linalg.norm(q[:, None] * space.scale - centre_keys(q, k)[None] / space.scale, axis=-1)
+    assert space.hits == int((distance.argmin(1) == space.strongest).sum()) > hits
 
 
 def test_padding_is_left_out(minilm: TextEncoder):

@@ -8,7 +8,15 @@ import numpy as np
 import torch
 
 from encoder import TextEncoder, export
-from encoder.measure.ranking import falls_most, largest_between_words, largest_cell, rank, strongest, token_blocks
+from encoder.measure.ranking import (
+    falls_most,
+    largest_between_words,
+    largest_cell,
+    rank,
+    strongest,
+    token_blocks,
+    uniform,
+)
 
 
 def test_equal_weights_share_a_rank_and_missing_ones_have_none() -> None:
@@ -31,6 +39,8 @@ def test_special_tokens_and_padding_do_not_end_the_colours(minilm: TextEncoder) 
     assert largest_between_words(weights, trace, single, single) == np.float32(0.4)
     weights[1:4, 1:4] = 0
     assert largest_between_words(weights, trace, single, single) == 1
+    weights[1:4, 1:4] = 1e-6
+    assert largest_between_words(weights, trace, single, single, uniform(trace)) == 1 / 5, "noise has no colour"
     pairs = token_blocks(0, 5, 2, 9)
     assert [(block.start, block.stop) for block in pairs] == [(0, 2), (2, 4), (4, 6), (6, 8), (8, 9)]
     blocks = np.full((5, 5), 0.9, np.float32)

@@ -200,7 +200,7 @@ def test_a_value_that_two_pages_have_a_widget_for_survives_the_switch() -> None:
         ("heads", {"layer": "0", "head": "2", "i": "1", "j": "5"}, ["**the** (1)", "**the** (5)"]),
         ("heads", {"layer": "0", "head": "2", "i": "2", "j": "1"}, ["**cat** ", "**the** (1)"]),
         ("heads", {"view": "vectors", "layer": "0", "head": "2", "i": "2", "j": "5"}, ["**the** (5)", "the (1) "]),
-        (PAGE, {"beyond": "rollout", "layer": "0", "i": "6"}, ["**mat** (token 6)"]),
+        (PAGE, {"beyond": "rollout", "layer": "0", "i": "6"}, ["Rollout of **mat** after"]),
         (PAGE, {"beyond": "deletion", "layer": "0", "head": "2"}, ["“the” (5)"]),
     ],
 )

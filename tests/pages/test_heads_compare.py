@@ -101,7 +101,7 @@ def test_a_small_difference_is_not_written_as_0():
 def test_a_token_that_only_side_b_has_can_be_selected():
     app = beside(compare="sentences", text="a b", text_b="a new b", i_b="2")
     assert_well(app)
-    assert "“new”** is selected" in written(app)
+    assert "Largest for **“new”**" in written(app)
     app.main.button(key="clear-selection").click().run()
     assert "i_b" not in app.query_params
     assert "clear-selection" not in [button.key for button in app.main.button]

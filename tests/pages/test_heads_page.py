@@ -63,7 +63,7 @@ def test_without_a_selection_the_largest_weight_is_said(trace) -> None:
     largest = three_digits(float(attention.max()))
     query, key = (re.escape(f"**{trace.labels[at]}**") for at in (row, column))
     shown = words(app).replace("\\", "")  # of [CLS] and [SEP] in Markdown
-    assert re.search(rf"Largest weight: {query}.* attends to {key}.*, {largest}\.", shown)
+    assert re.search(rf"Largest weight: {query}.* attends to {key}.*, \*\*{largest}\*\*\.", shown)
 
 
 def test_clearing_lets_go_of_all_tokens() -> None:

@@ -41,7 +41,7 @@ def attention(trace: Trace, values: dict[str, str]) -> np.ndarray:
 
 def answer(text: str) -> tuple[str, ...]:
     """Layer, head, query, key and weight of the picture's line."""
-    found = re.search(r"In L(\d+) H(\d+) \(.*?\), \*\*(.+?)\*\*.* attends to \*\*(.+?)\*\*.*?: (\d\S*)\. ", text)
+    found = re.search(r"In L(\d+) H(\d+), \*\*(.+?)\*\*.* attends to \*\*(.+?)\*\*.*?: (\d\S*) ", text)
     assert found is not None, text
     return found.groups()
 

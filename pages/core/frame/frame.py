@@ -40,7 +40,7 @@ _VIEW, _OPEN, _PAGES, _TITLE = "_current_view", "_open_page", "_pages_of_last_ru
 _PLACE, _IN_PARTS = "_place_controls", "_runs_in_parts"
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
 QUICK_FLOPS = 10**10
-CAUSAL = "Causal mask: each token attends to itself and to earlier tokens only."
+CAUSAL = "Causal mask: no token attends to a later one."
 
 
 @functools.cache

@@ -124,4 +124,4 @@ def sentence(view: View) -> str:
     head = f"L{choice.layer} H{choice.head}"
     if choice.is_pronoun:  # a reader asks what it refers to
         return f"Attention is not reference. Chosen for you: {head}, whose attention from {word} is the most specific."
-    return f"Chosen for you: {head}, where {word} attends most specifically to one word."
+    return f"Chosen for you: {head}, where {word} attends most specifically."

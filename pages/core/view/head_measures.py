@@ -123,7 +123,7 @@ def badge_legend(trace: Trace, shown: Iterable[str], *, marks: bool = False) -> 
         for one in types
         if one.badge in found
     )
-    return f"{'A letter or a word' if marks else 'A word'} marks a head type: {named}."
+    return f"{'A letter or a word above a map' if marks else 'A word'} marks a head type: {named}."
 
 
 def type_filter(trace: Trace, every: str, **look: Any) -> str:

@@ -57,10 +57,18 @@ def said(view: View) -> str:
     """The most probable classes of an image or a sound, in a sentence; "" without a head."""
     if view.loaded.classifier is None:
         return ""
-    found = view.derived("classes of the input", view.loaded.probabilities)
-    best = sorted(found, key=found.__getitem__, reverse=True)[:NAMED]
-    first, *others = (f"{plain(name)} ({found[name]:.1%})" for name in best)
+    first, *others = _best(view, NAMED)
     return f"Class: **{first}**" + (f"; next: {', '.join(others)}." if others else ".")
+
+
+def best(view: View) -> str:
+    """The most probable class of an image or a sound, as the beginning of a line; "" without a head."""
+    return "" if view.loaded.classifier is None else f"Class: **{_best(view, 1)[0]}**. "
+
+
+def _best(view: View, count: int) -> list[str]:
+    found = view.derived("classes of the input", view.loaded.probabilities)
+    return [f"{plain(name)} ({found[name]:.1%})" for name in sorted(found, key=found.__getitem__, reverse=True)[:count]]
 
 
 #: Classes that are listed, the most probable first.

@@ -55,7 +55,8 @@ class Compared:
         ):
             blocks = ranking.token_blocks(0, len(weights), block, len(tokens))
             groups = [[token for step in one if (token := tokens[step]) is not None] for one in blocks]
-            ends.append(ranking.largest_between_words(weights.numpy(), side.trace, groups, groups))
+            least = ranking.uniform(side.trace)
+            ends.append(ranking.largest_between_words(weights.numpy(), side.trace, groups, groups, least))
         return max(ends)
 
     def bold(self, step: int) -> str:

@@ -43,7 +43,8 @@ def show(
     with answer.area():
         draw_answer(compared, clear, linked=linked)
         draw(compared, drawn, on_event, together)
-    st.markdown(compared.differences())
+    if None not in compared.selected:  # else it is the first line
+        st.markdown(compared.differences())
     st.caption(compared.legend())
     return Export(
         view,
@@ -135,27 +136,26 @@ def draw(
 
 
 def draw_answer(compared: Compared, clear: Callable[[], None], *, linked: bool) -> None:
-    """The line above the maps: the selected cell or row on both sides."""
+    """The line above the maps: what differs, or the selected cell on both sides; then the selected row."""
     sides, (query, key) = compared.sides, compared.selected
-    first, second = answer.HINT, ""
+    first, second = compared.differences(), answer.HINT
     if query is not None:
         rows = map_comparison.query_rows(
             sides.first.measured, sides.second.measured, sides.alignment, query, special=compared.special
         )
         named = list(zip((sides.first.name, sides.second.name), rows, strict=True))
         largest = [f"in {name} {text}" for name, row in named if (text := answer.largest(row, compared.names))]
-        second = f"Largest in this row: {'; '.join(largest)}."
+        second = f"Largest for {compared.bold(query)}: {'; '.join(largest)}."
         if key is not None:
             change = float(rows[1][key]) - float(rows[0][key])
             said = "" if math.isnan(change) else f"; {sides.second.name} − {sides.first.name}: **{signed(change)}**"
             both = ", ".join(_ranked(name, row, key) for name, row in named)
             first = f"{compared.bold(query)} attends to {compared.bold(key)}: {both}{said}."
         else:
-            how = gestures.invitation("Select a cell of its row to read both weights.")
-            first = f"{compared.bold(query)} is selected. {how}"
+            second += gestures.invitation(" Select a cell of its row to read both.")
     elif key is not None:
         how = gestures.invitation("Select a cell of its column to read both weights.")
-        first = f"{compared.bold(key)} is selected. {how}"
+        second = f"{compared.bold(key)} is selected. {how}"
     in_first = sides.alignment.first
     has_cell = linked and query is not None and key is not None and None not in (in_first[query], in_first[key])
     answer.draw(

@@ -18,8 +18,11 @@ def is_term(key: str) -> bool:
     return key in BY_KEY
 
 
-def find(chosen: str, take: Callable[[str], None], key: str = "words") -> str:
-    """The search field over all terms and references, and the chosen key; "" for none."""
+def find(chosen: str, take: Callable[[str], None], key: str = "words", *, named: bool = True) -> str:
+    """The list of all terms from A to Z, then of all references, to search in; the chosen key, "" for none.
+
+    named: whether its name stands above it.
+    """
     titles = {name: term.name for name, term in sorted(BY_KEY.items())}
     titles |= {name: f"{one.name}: {one.title}" for name, one in references.BY_KEY.items()}
     return (  # type: ignore[no-any-return]
@@ -30,7 +33,8 @@ def find(chosen: str, take: Callable[[str], None], key: str = "words") -> str:
             key=f"{key}:find",
             value=chosen or None,
             format_func=titles.get,
-            placeholder="Type a word or an author",
+            placeholder="Type a word or an author, or open the list from A to Z",
+            label_visibility="visible" if named else "collapsed",
             width=480,
             take=lambda found: take(found or ""),
         )

@@ -86,7 +86,7 @@ def notes(both: comparison.Sides, params: SideB) -> None:
 def _controls(view: View) -> None:
     """All controls. Side A is the open input, model and head."""
     what = {name: title.format(input=words_of(view.trace).input) for name, title in COMPARED.items()}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(key="heads-side-b", horizontal=True, vertical_alignment="bottom"):
         state.segmented(SideB.what, "What to compare", what, label_visibility="collapsed", width="content")
         _side_b(view, state.read(SideB))
         examples.draw(__file__, view.loaded.takes, "compare:example", then=clear_selection, width=200)

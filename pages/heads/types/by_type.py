@@ -28,6 +28,15 @@ def draw(view: View, found: Heads) -> Export:
     return exported(view, found)
 
 
+def answer(found: Heads) -> str:
+    """How many heads have a type, and how many each."""
+    n_types = [len(found.findings(number)) for number in range(len(found))]
+    some, several = sum(map(bool, n_types)), sum(one > 1 for one in n_types)
+    each = [f"{one.title}: {len(found.with_type(one.name))}" for one in found.types_present()]
+    each += [f"Several types: {several}"] * (several > 0)
+    return f"**{some} of {len(found)} heads** have a clear pattern. {'; '.join(each)}".strip() + "." * bool(each)
+
+
 def exported(view: View, found: Heads) -> Export:
     """The heads of each type, and in the report all small maps."""
     limits = head_measures.thresholds()  # read now: a download is made without the session

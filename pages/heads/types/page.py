@@ -14,6 +14,8 @@ from pages.state import state
 
 #: Part -> what draws it and says what it exports.
 DRAW = {"roles": by_type.draw, "table": table.draw}
+#: Part -> its first line.
+ANSWERS = {"roles": by_type.answer, "table": table.answer}
 
 
 def offered(view: View) -> dict[str, str]:
@@ -63,6 +65,7 @@ def draw(view: View, part: str) -> None:
 def _numbers(view: View, part: str) -> Export:
     """Heads by type, or the table of their measures, next to the selected head."""
     # Cards fit next to the map of the selected head; a table needs the width.
+    said = st.empty()
     cards, head = st.columns([28, 72], gap="medium") if part == "roles" else (st.container(), st.container())
     with cards:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -70,6 +73,7 @@ def _numbers(view: View, part: str) -> Export:
             if (thresholds := popover("Thresholds", "thresholds", icon=":material/tune:")) is not None:
                 threshold_controls(thresholds, words_of(view.trace), of_text=view.trace.kind == "text")
         found = Heads.of(view, state.read(AllHeads))
+        said.markdown(ANSWERS[part](found))
         exported = DRAW[part](view, found)
     with head:
         selected.draw(view, found)

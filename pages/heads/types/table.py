@@ -58,6 +58,14 @@ def draw(view: View, found: Heads) -> Export:
     return exported(view, found)
 
 
+def answer(found: Heads) -> str:
+    """The heads whose attention is the most concentrated and the most even."""
+    entropy = found.measures["relative_entropy"]
+    ends = [divmod(int(place), found.n_heads) for place in (entropy.argmin(), entropy.argmax())]
+    least, most = (f"**L{layer} H{head}** (normalised entropy {entropy[layer, head]:.3f})" for layer, head in ends)
+    return f"Most concentrated attention: {least}; most even: {most}."
+
+
 def exported(view: View, found: Heads) -> Export:
     """All measures, or those of the heads of the wanted type."""
 
