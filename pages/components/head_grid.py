@@ -22,7 +22,7 @@ Head = tuple[int, int]  # (layer, head), counted from 0
 
 
 def store_maps(thumbnails: np.ndarray, colorscale: Sequence[Sequence[int]] | np.ndarray, label: StoredArrays) -> None:
-    """Send the small maps of a `head_grid` apart from it, for a page whose grid alone is drawn again.
+    """Send the small maps of a `head_grid` apart from it, for a page that draws only its grid again.
 
     label: what the grid gets in their place.
     """

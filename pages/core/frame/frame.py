@@ -128,7 +128,7 @@ def _values(home: bool = False, *, part: bool = False) -> Iterator[None]:
 
 
 def part(draw: Callable[[View], V], view: View, changes: Collection[Param[Any]]) -> V | None:
-    """Draw what alone shows some values: where a click in it changes nothing else, only this part runs again.
+    """Draw the only part that shows some values: where a click in it changes nothing else, only this part runs again.
 
     draw: gets the view, then with the newest place. view: of this run. changes: those values. All else on the page is
     as the last run drew it, so a change of another value runs the whole page. A part may be within another. Returns
