@@ -1346,7 +1346,7 @@ def test_a_link_to_a_room_is_about_joining(school: School) -> None:
 
 def test_a_desk_says_what_comes_next_before_all_else(school: School) -> None:
     teacher, code = school.teacher()
-    teacher.put("selectbox", "desk:lesson:", "01-tokens").click("desk:begin")
+    teacher.put("selectbox", "desk:lesson:", "11-how-weights-are-learned").click("desk:begin")
     put(school, code, {"kind": "choice", "ask": "Ready?", "options": ["Yes", "No"]}, 0, 1)
     teacher.run()
     drawn = [str(getattr(one, "key", "") or "") + str(getattr(one, "value", "")) for one in teacher.app.main]
@@ -1354,8 +1354,18 @@ def test_a_desk_says_what_comes_next_before_all_else(school: School) -> None:
     def place(part: str) -> int:
         return next(at for at, one in enumerate(drawn) if part in one)
 
+    def lessons_are_open() -> bool:
+        (part,) = [one for one in teacher.app.expander if "Another lesson" in one.label]
+        return bool(part.proto.expanded)
+
     order = ["desk:next:", "Next: ", "room:reveal", "2 answers", "desk:lesson:"]
     assert [place(one) for one in order] == sorted(place(one) for one in order)
+    assert not lessons_are_open()
+    lesson = library.find("11-how-weights-are-learned")
+    assert lesson
+    for number in range(lesson.last):
+        teacher.click(f"desk:next:{number}")
+    assert lessons_are_open(), "nothing else comes next"
 
 
 def test_a_conclusion_says_where_it_goes(school: School) -> None:
