@@ -18,7 +18,8 @@ def publish_views(options: argparse.Namespace) -> int:
     if given := [flag for name, flag in OF_LIVE.items() if getattr(options, name) is not None]:
         raise CommandError(f"{given[0]} goes with --live: add --live, or leave it out.")
     first, *others = publish(options.views, options.out, options.device, options.address)
-    print(f"{len(others)} pages in {options.out}: open {first}, or copy the folder to any web server.")
+    count = f"{len(others)} page{'s' * (len(others) > 1)}"
+    print(f"{count} in {options.out}: open {first}, or copy the folder to any web server.")
     return 0
 
 

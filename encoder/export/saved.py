@@ -56,7 +56,8 @@ def page(
     if isinstance(subject, Trace):
         chosen = {"layer": layer, "head": head, "query": query, "key": key, **INSIDE}
         picture, others = _opened(subject, options, chosen), _others(subject, options, chosen)
-        title, text = str(options.get("model") or "The model at work"), typed(subject)
+        title = str(options.get("model") or "The model at work")
+        text = typed(subject) if subject.layout is None else ""  # names of patches or of time steps say nothing
     else:
         picture = picture_of(subject, **options)
         title, text = str(picture.header["name"]), ""

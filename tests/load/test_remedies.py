@@ -49,6 +49,7 @@ REFUSALS = (
     Refusal("sentence", BERT, "model_kwargs", {"x": 1}, "remove it"),
     Refusal("sentence", BERT, "config_kwargs", 3, "specify an object", {}),
     Refusal("sentence", BERT, "transformer_task", "fill-mask", "Remove transformer_task"),
+    Refusal("sentence", BERT, "transformer_task", "retrieval", "remove transformer_task"),
     Refusal("splade", BERT, "modality_config",
             {"text": {"method": "forward", "method_output_name": ["hidden_states", 1]}}, "remove modality_config"),
     Refusal("sentence", POOLING, "pooling_mode", "odd", "choose one of", "max"),
