@@ -53,7 +53,7 @@ def effect_map(
     effects: object,
     selected: tuple[int, int] | None = None,
     switched_off: Sequence[tuple[int, int]] = (),
-    title: str = "effect of the head off",
+    title: str = "effect without the head",
 ) -> go.Figure:
     """effects [L, H], coloured by the square root of their size on a `robust` scale; NaN stays empty.
 

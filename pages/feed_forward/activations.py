@@ -140,7 +140,7 @@ def _answer(selected: Selected) -> None:
         f"{'neuron ' if at == 0 else ''}**{neuron}** ({three_digits(float(values[neuron]))})"
         for at, neuron in enumerate(_strongest(selected))
     )
-    at = token_names.bold(labels, selected.token)
+    at = f"**{token_names.quoted(labels, selected.token)}**"
     share = f"{selected.layer.active_by_token[selected.token]:.0%} of {len(values):,} neurons"
     active = f"Active ({above(selected)}): {share}."
     if state.get(PlaceParams.neuron) is None:

@@ -88,7 +88,7 @@ def evened_out_in_words(selected: Selected) -> str:
     ]
     kind = selected.trace.config.norm_kind
     effect = EFFECTS[kind].replace(" and ", ", ")
-    return f"It sets {effect}, then applies {selected.parameters}. {', '.join(pairs)}."
+    return f"{selected.kind} sets {effect}, then applies {selected.parameters}. {', '.join(pairs)}."
 
 
 def selected_in_words(selected: Selected, *statistics: str) -> str:

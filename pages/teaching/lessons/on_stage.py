@@ -12,7 +12,7 @@ from pages.teaching.lessons.library import look_of
 _AROUND = """
 .stMain :is([data-testid="stLayoutWrapper"]:has(> :is(.st-key-title-place, .st-key-input)), .st-key-page-title,
   .st-key-input-windows, .st-key-norm-change, .st-key-heads-below, .st-key-heads-ask,
-  .st-key-picture-place, [class*="st-key-controls-"], [class*="st-key-lazy-"],
+  .st-key-picture-place, .st-key-head-place .stNumberInput, [class*="st-key-controls-"], [class*="st-key-lazy-"],
   [data-testid="stPageLink"]) {
   display: none !important; }
 .st-key-lesson-stage { --enc-stage: 1; }
