@@ -124,7 +124,7 @@ function plotHeight(plot) {
 
 // The height at which the cells of a map are square, if the window has that room below the chart's upper edge. A chart
 // below the middle of the window may take the window's own height. The header's height is the least, where the column is
-// 900 pixels wide; in a window no higher than LAPTOP, a chart near its top ends with it. On a phone plot.css has the height.
+// 900 pixels wide; in a window lower than LAPTOP, a chart near its top ends with it. On a phone plot.css has the height.
 /** @param {PlotView} plot */
 function fillingHeight(plot) {
   const box = plot.root.closest(".stElementContainer");
@@ -137,7 +137,7 @@ function fillingHeight(plot) {
   const below = scroller.clientHeight - top - 8;
   const isInSight = top < scroller.clientHeight / 2;
   const wanted = Math.min(plot.header.height, Math.max(300, plot.width * plot.header.height / 900));
-  const least = isInSight && globalThis.innerHeight <= LAPTOP ? Math.max(300, Math.min(wanted, below)) : wanted;
+  const least = isInSight && globalThis.innerHeight < LAPTOP ? Math.max(300, Math.min(wanted, below)) : wanted;
   const most = Math.max(least, isInSight || below >= least ? below : scroller.clientHeight - 100);
   return Math.round(Math.min(most, Math.max(least, square)));
 }

@@ -113,8 +113,8 @@ def _row(view: View, query: int, row: ranking.Weights) -> str:
     text = f"Rollout of {token_names.bold(labels, query)} after layer {view.layer}: "
     if view.i is not None and view.j is not None:
         rank, count = ranking.rank(row, view.j)
-        largest = answer.nth_largest(rank, count)
-        return f"{text}{token_names.bold(labels, view.j)} **{float(row[view.j]):.1%}**, {largest}."
+        named = f"{token_names.bold(labels, view.j)} **{float(row[view.j]):.1%}**"
+        return f"{text}{named} ({answer.ordinal(rank)} of {count:,})."
     others = [(place, share) for place, share in ranking.strongest(row, NAMED + 1) if place != query][:NAMED]
     text += f"itself {float(row[query]):.1%}"
     if others:
