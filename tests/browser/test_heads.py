@@ -95,22 +95,26 @@ def test_the_keyboard_alone_opens_a_head_pins_it_and_selects_words(visit: Callab
 
 
 @pytest.mark.slow("counts what is sent for several heads")
-def test_another_head_does_not_send_the_small_maps_again(visit: Callable[..., Page]) -> None:
+def test_another_head_sends_neither_the_small_maps_nor_the_rest_of_the_page(visit: Callable[..., Page]) -> None:
     page = visit(f"/heads?{urlencode({'text': 'word'})}")
-    came: list[int] = []
-    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: came.append(len(frame))))
+    came: list[bytes] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: came.append(frame)))
     page.goto(f"{page.url.split('?')[0]}?{urlencode({'text': sentence(64), 'layer': 0})}")
     settle(page)
     page.locator(DRAWN["map"]).wait_for()
     small_maps = 6 * 12 * 64 * 64
-    assert sum(came) > small_maps
+    assert sum(map(len, came)) > small_maps
+    assert "text_area" in drawn_by(came)
     came.clear()
     page.locator(GRID).focus()
     for key in ("ArrowRight", "ArrowRight", "Enter"):
         page.keyboard.press(key)
     wait_for_query(page, head="3")
     page.get_by_role("heading", name="L0 H3").wait_for()
-    assert 64 * 64 * 4 < sum(came) < small_maps / 3  # the large map, and not the small ones
+    settle(page)
+    assert 64 * 64 * 4 < sum(map(len, came)) < small_maps / 3  # the large map, and not the small ones
+    assert "bidi_component" in drawn_by(came)
+    assert "text_area" not in drawn_by(came)
 
     # The arrow keys start from the head that was chosen above the page.
     page.get_by_role("spinbutton", name="Layer").press("ArrowUp")
@@ -119,6 +123,11 @@ def test_another_head_does_not_send_the_small_maps_again(visit: Callable[..., Pa
     for key in ("ArrowRight", "Enter"):
         page.keyboard.press(key)
     wait_for_query(page, layer="1", head="4")
+
+
+def drawn_by(messages: list[bytes]) -> set[str | None]:
+    """The kinds of elements that these messages draw."""
+    return {ForwardMsg.FromString(one).delta.new_element.WhichOneof("type") for one in messages}
 
 
 def sentence(n_tokens: int) -> str:

@@ -191,6 +191,20 @@ def test_a_value_set_by_a_click_is_kept_after_an_event_that_the_browser_sent_bef
     assert browser.run(sends=0) == 0, "what a person sets back is set back"
 
 
+def test_a_part_of_the_page_sees_what_else_has_changed_and_keeps_the_widgets_around_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    browser = Browser(monkeypatch)
+    browser.run(sends=0)
+    browser.state.put(browser.layer, 4)
+    browser.state.begin(part=True)
+    assert browser.state.has_changed(besides=[])
+    assert not browser.state.has_changed(besides=[browser.layer])
+    browser.state.end()
+    assert browser.session["view:layer"] == 4, "the widget that the last whole run drew"
+    assert browser.address == {"layer": "4"}
+
+
 def test_a_late_event_of_a_component_does_not_undo_a_click(monkeypatch: pytest.MonkeyPatch) -> None:
     browser = Browser(monkeypatch)
     browser.run(sends=0, by=lambda: browser.state.put(browser.layer, 4))
