@@ -38,8 +38,9 @@ def show(view: View, found: Cost, bytes_each: int) -> None:
     flops, memory = st.columns(2, gap="medium")
     with flops:
         title = f"FLOPs of one layer{' with experts' if found.n_plain else ''}"
-        is_sum = found.flops == config.n_layers * found.layer_flops
-        of_all = f"× {config.n_layers} layers: {short(found.flops)}" if is_sum else ""
+        rest = found.flops - config.n_layers * found.layer_flops
+        outside = f" + {short(rest)} outside them" if rest else ""
+        of_all = "" if found.n_plain else f"× {config.n_layers} layers{outside}: {short(found.flops)}"
         _table(title, found.parts, lambda part: part.work, (of_all, f"**{short(found.layer_flops)}**"))
     with memory, st.container(key="model-cost-bytes"):
         _table("Bytes of each output", found.parts, lambda part: part.memory)
