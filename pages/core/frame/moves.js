@@ -41,7 +41,7 @@ export function listenToMoves() {
   function move() {
     const [from, to] = [before, new URL(location.href)];
     before = to;
-    // A link to a part of the page moves nothing: Streamlit does not ask.
+    // A link to a part of the page is not a move: Streamlit does not ask.
     if (from.pathname + from.search === to.pathname + to.search && from.hash !== to.hash) return;
     newest = Math.max(newest + 1, Math.round(performance.timeOrigin + performance.now()));
     [isAsked, isAnswered] = [false, false];
