@@ -94,7 +94,7 @@ class Session:
         self.query = query
         self.widgets: dict[str, Any] = {}
         self.known: dict[str, int] = {}  # hash of a kept message -> the run that last used it
-        self.parts: dict[str, str] = {}  # id of a component -> the part of the page that its events run alone
+        self.parts: dict[str, str] = {}  # id of a component -> the only part of the page that its events run
         self.headers: dict[str, str] = {}  # of the request that opens the websocket
         self.runs = 0
 
