@@ -36,7 +36,7 @@ V = TypeVar("V")
 #: What an address may open at any page: the names of a text and a model.
 OF_EVERY_PAGE = {"text", "pair", "model", "source", "norm"}
 _VIEW, _OPEN, _PAGES, _TITLE = "_current_view", "_open_page", "_pages_of_last_runs", "_title_place"
-#: Where layer and head are chosen, with the config that sets their limits; whether a part of the page may run by itself.
+#: Where layer and head are chosen, with the config that sets their limits; whether parts of the page may run.
 _PLACE, _IN_PARTS = "_place_controls", "_runs_in_parts"
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
 QUICK_FLOPS = 10**10
