@@ -23,7 +23,7 @@ from encoder.drawing import plotly_js, wire
 from encoder.drawing.javascript import SHARED, joined
 from encoder.figures.colours import HEADS
 from pages.components import assets, events, head_grid
-from pages.components.head_grid import BAR, _room
+from pages.components.head_grid import BAR, MARK_ROOM, _room
 from pages.components.plot import _message
 from tests.conftest import ROOT
 from tests.run_javascript import evaluated
@@ -365,16 +365,17 @@ GRID = {
 
 def test_the_grid_gets_the_room_that_it_takes(tmp_path: Path) -> None:
     """Nothing below it moves when it is drawn."""
-    sizes = list(itertools.product((6, 12), (4, 12), (8, 23), (0, BAR), (240, 365, 635, 1302)))
+    sizes = list(itertools.product((6, 12), (4, 12), (8, 23), (0, BAR), (0, MARK_ROOM), (240, 365, 635, 1302)))
     views = [
-        [{"header": {"layers": [0] * layers, "heads": [0] * heads}, "theme": {"scale": 1}, "cells": [],
+        [{"header": {"layers": [0] * layers, "heads": [0] * heads, "badges": {"L0H0": "x"} if mark else {}},
+          "theme": {"scale": 1}, "cells": [],
           "arrays": {"thumbnails": {"shape": [layers, heads, side, side]}, **({"measure": {}} if bar else {})}}, width]
-        for layers, heads, side, bar, width in sizes
+        for layers, heads, side, bar, mark, width in sizes
     ]  # fmt: skip
     expression = f"(globalThis.devicePixelRatio = 1, {json.dumps(views)}.map((one) => gridLayout(...one).height))"
     drawn = evaluated(SHARED / "grid_picture.js", "gridLayout", expression, tmp_path)
     line = 24  # of its legend
-    rooms = [_room(np.zeros((*shape, side, side)), width, bar) for *shape, side, bar, width in sizes]
+    rooms = [_room((layers, heads), side, width, bar + mark) for layers, heads, side, bar, mark, width in sizes]
     assert rooms == [height + line for height in drawn]
 
 

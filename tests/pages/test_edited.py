@@ -9,7 +9,7 @@ from encoder.edits import AblateHead, Mean, Replace, SetWeight
 from pages.core.inputs import edited
 from pages.core.inputs.edited import Step
 from pages.core.words.formulas import number
-from pages.state.url_state import state
+from pages.state.url_state import MOVE, state
 from tests.pages.apps import assert_well, exported, labels, press, sentences, visit, written
 
 TEXT = "The cat sat on the mat."
@@ -98,6 +98,7 @@ def test_an_edit_with_a_long_text_survives_back() -> None:
     press(app, "Undo all edits")
     assert "kept_edits" not in app.query_params
     app.query_params["kept_edits"] = kept
+    app.query_params[MOVE] = "1"  # Back
     app.run()
     assert_well(app)
     assert [box.value for box in app.checkbox] == [True]
