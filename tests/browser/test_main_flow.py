@@ -84,7 +84,7 @@ def test_type_open_a_head_select_a_cell_and_send_the_link(visit: Callable[..., P
     page = visit("/heads")
     type_sentence(page, "The cat sat on the mat")
 
-    page.locator(GRID).click(position={"x": 26 + 15, "y": 18 + 75})
+    page.locator(GRID).click(position={"x": 26 + 15, "y": 18 + 100})
     page.wait_for_function("() => new URL(location).searchParams.has('layer')")
     settle(page)
     opened = query(page)
