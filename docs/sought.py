@@ -7,7 +7,9 @@ SOUGHT = {
         "own-encoder",
         "# Your own sentence encoder in ten minutes",
     ): "own model, own encoder, my model, sentence transformer, check",
-    ("differ", "# Why does my vector differ?"): "vectors differ, why do my vectors differ, why do vectors differ, different vectors, wrong embeddings",
+    ("differ", "# Why does my vector differ?"): (
+        "vectors differ, why do my vectors differ, why do vectors differ, different vectors, wrong embeddings"
+    ),
     ("command-line", "# From a shell"): "embed csv, csv file, batch",
     ("atlas", "# An atlas: all heads over a corpus"): "own corpus, heads by type, confidence interval",
     ("classroom", "## Before the lesson"): (

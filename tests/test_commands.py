@@ -357,6 +357,7 @@ LONG = "a cat sat on the mat " * 40
         (["search", "twin-pre", "--text", LONG, "--query", "a cat"], "1 of 1 texts"),
         (["similarity", "twin-pre", "--text", "a cat", "--text", LONG], "1 of 2 texts"),
         (["similarity", "twin-pre", *["--text", LONG] * 3], "3 of 3 texts"),
+        (["measure", "twin-pre", "--mean", "--text", "a cat", "--text", LONG], "1 of 2 texts"),
     ],
 )
 def test_a_command_that_cuts_a_text_says_so(words: list[str], which: str, capsys: pytest.CaptureFixture):
