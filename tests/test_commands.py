@@ -355,7 +355,7 @@ LONG = "a cat sat on the mat " * 40
         (["trace", "twin-pre", "--text", "a cat", "--pair", LONG], "the text "),
         (["embed", "twin-pre", "--text", "a cat", "--text", LONG], "1 of 2 texts"),
         (["search", "twin-pre", "--text", LONG, "--query", "a cat"], "1 of 1 texts"),
-        (["similarity", "twin-pre", "--text", "a cat", "--text", LONG], "1 of 2 texts"),
+        (["similarity", "twin-pre", "--layer", "output", "--text", "a cat", "--text", LONG], "1 of 2 texts"),
         (["similarity", "twin-pre", *["--text", LONG] * 3], "3 of 3 texts"),
         (["measure", "twin-pre", "--mean", "--text", "a cat", "--text", LONG], "1 of 2 texts"),
     ],
