@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from PIL import Image
 import encoder
 from docs import commands
 from encoder import causal, diagnose
-from encoder.cli import completion, doctor, lesson, main, progress
+from encoder.cli import completion, doctor, inputs, lesson, main, progress
 from encoder.cli.command import CODES, Parser
 from encoder.cli.values import FORMATS
 from encoder.documents.csv_file import FORMULA
@@ -339,6 +340,45 @@ def test_numbers_are_those_of_python(folder: Path, capsys: pytest.CaptureFixture
     masked = json.loads(said(["classify", "twin-pre", "--text", "The [MASK] sat", "--json"], capsys))["rows"]
     first = model.predict_masked(model.trace("The [MASK] sat"), k=10)[0]
     assert [row["word"] for row in masked] == list(first.tokens)
+
+
+#: Longer than the context of twin-pre.
+LONG = "a cat sat on the mat " * 40
+
+
+@pytest.mark.parametrize(
+    ("words", "which"),
+    [
+        (["trace", "twin-pre", "--text", LONG], "the text "),
+        (["measure", "twin-pre", "--text", "a cat", "--text", LONG], "text 2 "),
+        (["trace", "--run", "model=twin-pre&" + urlencode({"text": LONG})], "the text "),
+        (["trace", "twin-pre", "--text", "a cat", "--pair", LONG], "the text "),
+        (["embed", "twin-pre", "--text", "a cat", "--text", LONG], "1 of 2 texts"),
+        (["search", "twin-pre", "--text", LONG, "--query", "a cat"], "1 of 1 texts"),
+        (["similarity", "twin-pre", "--layer", "output", "--text", "a cat", "--text", LONG], "1 of 2 texts"),
+        (["similarity", "twin-pre", *["--text", LONG] * 3], "3 of 3 texts"),
+        (["measure", "twin-pre", "--mean", "--text", "a cat", "--text", LONG], "1 of 2 texts"),
+    ],
+)
+def test_a_command_that_cuts_a_text_says_so(words: list[str], which: str, capsys: pytest.CaptureFixture):
+    """A number of its beginning would look like one of the whole text."""
+    assert main.main(words) == 0
+    first, *more = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"cut: {which}")
+    assert not more
+
+
+def test_of_many_cut_texts_the_first_are_named(folder: Path, capsys: pytest.CaptureFixture):
+    assert main.main(["norms", "twin-pre", *["--text", LONG] * 7, "--out", "norms.csv"]) == 0
+    *named, last = capsys.readouterr().err.splitlines()
+    assert len(named) == inputs.PRINTED
+    assert "7 texts" in last
+
+
+def test_a_window_of_a_long_text_is_not_called_cut(capsys: pytest.CaptureFixture):
+    run = urlencode({"model": "twin-pre", "text": LONG, "long": "windows", "window": 1})
+    assert main.main(["trace", "--run", run]) == 0
+    assert "cut:" not in capsys.readouterr().err
 
 
 def test_probes_of_a_file_with_labels(folder: Path, capsys: pytest.CaptureFixture):

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,8 @@ def test_the_table_of_limits_has_each_with_what_changes_it():
         assert (own == "the same") == (limit.own is None and not limit.own_said)
         assert change.strip("`") == (limit.variable or "-")
         assert not limit.variable or limit.variable in DOCUMENT
+    configured = tomllib.loads((ROOT / ".streamlit/config.toml").read_text(encoding="utf-8"))["server"]
+    assert shown["one uploaded file"][0] == f"{configured['maxUploadSize']} MB"
     assert "memory" in shown[limits.TRACE.what][1]
     assert "memory" not in shown[limits.WORK.what][1], "work is not bounded by memory"
 

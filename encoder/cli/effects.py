@@ -116,6 +116,7 @@ def probe(options: argparse.Namespace) -> Iterator[Result]:
     view: View = options.view or ("mean" if task.spans is None else "token")
     features = progress.shares(iter_extract(model, task))
     found = progress.shares(iter_by_layer(features, task, view, seed=options.seed))
+    inputs.say_n_cut(found.n_cut, len(task))
     table = found.table()
     layers = [*map(str, table["layer"][:-1]), "output"]
     numbers = table[["accuracy", "control"]].to_numpy().T

@@ -178,6 +178,14 @@ def say_left_out(problems: Sequence[str], total: int) -> None:
         print(f"left out: {total:,} in all", file=sys.stderr)
 
 
+def say_n_cut(n_cut: int, count: int) -> str:
+    """Say on standard error how many texts are cut, and return the sentence; "" where none is."""
+    said = f"{n_cut:,} of {count:,} texts are cut: the model uses their beginnings" if n_cut else ""
+    if said:
+        print(f"cut: {said}.", file=sys.stderr)
+    return said
+
+
 def say_cut(which: str, words: str) -> None:
     """Say on standard error that a text is cut. words: the last ones that the model uses, "" for those of a pair."""
     upto = f": the model uses it up to “{words}”" if words else ""
@@ -212,11 +220,37 @@ class Input:
 
 
 def traces(options: argparse.Namespace, request: tuple[str, ...] = ()) -> Iterator[Input]:
-    """Every input: texts, then files. A model of images or sounds takes files only.
+    """Every input: texts, then files. A model of images or sounds takes files only. The first that are cut, and their
+    number, are named on standard error.
 
     The options pair and pad_to, where a command has them, are those of `TextEncoder.trace`, and labels come before each
     text (`classify.with_labels`); request: of `trace`.
     """
+    n_cut = 0
+    for one in _run_each(options, request):
+        if (words := _cut_at(one.trace)) is not None:
+            n_cut += 1
+            if n_cut <= PRINTED:
+                say_cut("the text" if one.alone else f"text {one.number + 1}", words)
+        yield one
+    if n_cut > PRINTED:
+        print(f"cut: {n_cut:,} texts in all", file=sys.stderr)
+
+
+def _cut_at(trace: Trace) -> str | None:
+    """The last words that the model uses of a text that is cut, "" of a pair; None of a whole text, or of a window."""
+    from encoder.scores.parts import cut_at
+
+    source = trace.source
+    if source is None or not source.cut:
+        return None
+    if source.pair is not None:
+        return ""
+    start = next((first for first, end in source.offsets if end), 0)
+    return None if source.text[:start].strip() else cut_at(source)
+
+
+def _run_each(options: argparse.Namespace, request: tuple[str, ...]) -> Iterator[Input]:
     from encoder.classify import with_labels
     from encoder.encoders.signal import SignalEncoder
     from encoder.encoders.text import of_text

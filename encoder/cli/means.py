@@ -56,6 +56,7 @@ def over_texts(options: argparse.Namespace) -> Iterator[Result]:
         cluster=corpus.Cluster(options.model, options.workers) if options.workers else None,
         progress=lambda now: shown(now.done, now.n_texts, now.before),
     )
+    inputs.say_n_cut(found.n_cut, len(found.values))
     groups = {("", ""): found} | {(by, group): some for by in options.label for group, some in found.by(by).items()}
     table = pd.concat(
         [some.to_pandas(**axes).assign(texts=len(some.values), label=by, value=of) for (by, of), some in groups.items()]

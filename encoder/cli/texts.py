@@ -1,7 +1,6 @@
 """Commands about texts: `embed`, `search`, `why`, `classify`, `generate`, `similarity`."""
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
@@ -23,7 +22,6 @@ from encoder.export import similarity as export
 from encoder.export import why as export_why
 from encoder.probe.features import vectors as vectors_of
 from encoder.scores import explain_score
-from encoder.scores.parts import cut_at
 from encoder.search import embed_gradually, is_cut, nearest
 from encoder.similarity import Attribution, attribute, leave_words_out
 from encoder.texts import rank, why_not_found
@@ -74,8 +72,9 @@ def embed(options: argparse.Namespace) -> Iterator[Result]:
 
 
 def _cut_fact(n_cut: int, count: int) -> dict[str, str]:
-    """What is said of texts of which the model accepts the beginning only."""
-    return {"Cut": f"{n_cut:,} of {count:,} texts are cut: the model uses their beginnings"} if n_cut else {}
+    """What a file says of texts of which the model accepts the beginning only; standard error says it, too."""
+    said = inputs.say_n_cut(n_cut, count)
+    return {"Cut": said} if said else {}
 
 
 def cosines_of(vectors: np.ndarray) -> np.ndarray:
@@ -126,8 +125,7 @@ def why(options: argparse.Namespace) -> Iterator[Result]:
     for name, side in zip(("query", "text"), found.source.sides, strict=True):
         if side.cut_at:
             inputs.say_cut(f"the {name}", side.cut_at)
-    if collection.n_cut:
-        print(f"cut: {collection.n_cut:,} of {len(texts):,} texts, which rank by their beginnings", file=sys.stderr)
+    inputs.say_n_cut(collection.n_cut, len(texts))
     table = export_why.table(found, ranking, missed)
     empty = np.zeros((0, 0))
     matrix, labels = (found.split.matrix, found.split.labels) if found.split is not None else (empty, ((), ()))
@@ -147,10 +145,6 @@ def why(options: argparse.Namespace) -> Iterator[Result]:
 def classified(item: inputs.Input) -> Result:
     """The classes of an input, the labels of its tokens, or the words at its masks."""
     model, trace = item.model, item.trace
-    source = trace.source
-    if source is not None and source.cut:
-        which = "the text" if item.alone else f"text {item.number + 1}"
-        inputs.say_cut(which, "" if source.pair is not None else cut_at(source))
     if isinstance(model, TextEncoder) and model.entity_head is not None:
         return _spans(item, classify.span_scores(model, trace))
     if model.classifier is None and isinstance(model, TextEncoder) and model.mlm_head is not None:
@@ -238,6 +232,7 @@ def similarity(options: argparse.Namespace) -> Iterator[Result]:
     model, texts = inputs.text_model(options), inputs.texts(options)
     if len(texts) < 2:
         raise CommandError("similarity compares texts: specify two or more.")
+    cut = _cut_fact(sum(is_cut(model, text) for text in texts), len(texts))
     if len(texts) > 2:
         if len(texts) > MOST_COMPARED:
             raise CommandError(f"similarity compares up to {MOST_COMPARED:,} texts, not {len(texts):,}: use search.")
@@ -250,7 +245,7 @@ def similarity(options: argparse.Namespace) -> Iterator[Result]:
             lambda: {"cosines": cosines, "sentences": np.array(texts)},
             lambda: _pairs(vectors, texts),
             name=f"{len(table):,} pairs, by {model.name}",
-            facts={"Model": report.model_fact(model)},
+            facts={"Model": report.model_fact(model), **cut},
             shown=lambda: table.sort_values("cosine", ascending=False, kind="stable").head(PRINTED),
         )
         return
@@ -268,7 +263,7 @@ def similarity(options: argparse.Namespace) -> Iterator[Result]:
         lambda: still.matrix(f"cosine {found.cosine:.4f}", found.matrix, *found.labels, signed=True),
         page,
         f"cosine {found.cosine:.4f} of {model.name}",
-        export.facts(model, found) | {"Text": export.texts(found)},
+        export.facts(model, found) | {"Text": export.texts(found)} | cut,
         lambda: table.sort_values("value", ascending=False, kind="stable").head(PRINTED),
         _said(found),
     )

@@ -47,7 +47,8 @@ DEFAULTS = Settings(block_texts=50)
 @dataclass(frozen=True, eq=False, repr=False)
 class OverTexts:
     """values float64 [N, *S]; texts [N]: their places among the texts that were read; labels: column -> a value for
-    each of them; failed: place -> why it was left out; replicates, seed: of the bootstrap."""
+    each of them; failed: place -> why it was left out; replicates, seed: of the bootstrap; n_cut: texts of the whole
+    call that are longer than the model accepts."""
 
     values: np.ndarray
     texts: np.ndarray
@@ -55,6 +56,7 @@ class OverTexts:
     failed: dict[int, str]
     replicates: int = 200
     seed: int = 0
+    n_cut: int = 0
 
     def __repr__(self) -> str:
         shape = list(self.values.shape[1:])
@@ -153,9 +155,12 @@ def _survey(function: Function, model: TextEncoder, block: Block, plan: Plan) ->
     """One block: its numbers as a file, and which of its texts failed."""
     values: dict[int, np.ndarray] = {}
     failed: dict[int, str] = {}
+    n_cut = 0
     for place, text in enumerate(block.texts):
+        words = (text, *block.pairs[place : place + 1])
         try:
-            values[block.first + place] = as_float64(function(model, text, *block.pairs[place : place + 1]))
+            values[block.first + place] = as_float64(function(model, *words))
+            n_cut += any(_is_cut(model, one) for one in words)
         except EncoderError as error:
             failed[block.first + place] = str(error)
         yield place + 1
@@ -163,10 +168,18 @@ def _survey(function: Function, model: TextEncoder, block: Block, plan: Plan) ->
         raise EncoderError("The function gives another shape for each text: specify one shape, such as [L, H].")
     done = np.zeros(plan.n_blocks, dtype=np.int64)
     done[block.number] = 1
-    sums = {"blocks": done, "texts": np.array(len(values)), "failed": np.array(len(failed))}
+    sums = {"blocks": done, "texts": np.array(len(values)), "failed": np.array(len(failed)), "cut": np.array(n_cut)}
     arrays = {"values": np.stack(list(values.values())), "texts": np.array(list(values))} if values else {}
     files = {f"{FOLDER}/{block.number:06}.safetensors": save(arrays)}
     return BlockResult(block.number, Totals(sums, Top.empty(0, 0, 0, 0), failed), files)
+
+
+def _is_cut(model: TextEncoder, text: str) -> bool:
+    """Whether a pass has the beginning of a text only; one without tokens, which the function may accept, is whole."""
+    try:
+        return model.tokenize(text).cut
+    except EncoderError:
+        return False
 
 
 def _collected(staging: Staging, source: Source) -> OverTexts:
@@ -181,4 +194,5 @@ def _collected(staging: Staging, source: Source) -> OverTexts:
     labels = {label: np.array(table.column(LABEL + label).to_pylist(), dtype=object)[texts] for label in source.labels}
     settings = staging.plan.settings
     values = np.concatenate([block["values"] for block in blocks])
-    return OverTexts(values, texts, labels, failed, settings.replicates, settings.seed)
+    n_cut = 0 if totals is None else int(totals.sums.get("cut", 0))  # of a folder of before, unknown
+    return OverTexts(values, texts, labels, failed, settings.replicates, settings.seed, n_cut)

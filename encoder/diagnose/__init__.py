@@ -17,8 +17,10 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from encoder.checkpoints import load
+from encoder.diagnose.comparing import as_numpy
 from encoder.diagnose.endpoint import Endpoint
 from encoder.diagnose.example import example_of
 from encoder.diagnose.excluded import Excluded
@@ -66,7 +68,7 @@ def __dir__() -> list[str]:
 def find_gradually(
     source: str | Path | Model,
     texts: Inputs,
-    vectors: np.ndarray,
+    vectors: np.ndarray | torch.Tensor,
     *,
     prompt: str | None = None,
     precision: str = "float32",
@@ -85,7 +87,7 @@ def find_gradually(
         yield from diagnose_gradually(
             base,
             names,
-            np.asarray(vectors),
+            as_numpy(vectors),
             precision=precision,
             batch=batch,
             others=[of_kind(one if isinstance(one, NamedEncoder | JointEncoder) else load(one)) for one in others],

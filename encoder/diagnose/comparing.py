@@ -6,6 +6,7 @@ Shapes: N texts, D' width of a vector.
 from __future__ import annotations
 
 import numpy as np
+import torch
 
 from encoder.errors import EncoderError
 
@@ -13,6 +14,11 @@ from encoder.errors import EncoderError
 SAME = 3e-5
 #: Decimal places that are tried to find that vectors were written with fewer.
 MOST_DECIMALS = 9
+
+
+def as_numpy(vectors: np.ndarray | torch.Tensor) -> np.ndarray:
+    """Vectors as NumPy has them; a tensor of any device and number type, NumPy has no bfloat16, as float32."""
+    return vectors.detach().cpu().float().numpy() if isinstance(vectors, torch.Tensor) else np.asarray(vectors)
 
 
 def relative(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 import numpy as np
+import torch
 
 from encoder import disk
 from encoder.checkpoints import load
@@ -82,10 +83,11 @@ class Golden:
         """The encoder whose vectors these are, of what `load` opens. Raises EncoderError where it has none."""
         return signal_encoder(opened) if self.files else text_encoder(opened)
 
-    def differences(self, vectors: np.ndarray) -> np.ndarray:
+    def differences(self, vectors: np.ndarray | torch.Tensor) -> np.ndarray:
         """[N]: the largest difference of each text, as a share of its largest number. Raises EncoderError."""
-        comparing.check(vectors, len(self.texts))
-        return comparing.relative(vectors.astype(np.float32), self.vectors)
+        found = comparing.as_numpy(vectors)
+        comparing.check(found, len(self.texts))
+        return comparing.relative(found.astype(np.float32), self.vectors)
 
     def tolerance(self, precision: str) -> float:
         """The largest difference that a number type may have. Raises EncoderError for another type."""

@@ -149,7 +149,7 @@ def _theme_stops(theme: str) -> np.ndarray:
         raise ValueError(f"colours={theme!r}: choose one of {', '.join(THEMES)}.")
     if theme == "blue":
         return np.array([_rgb(ATTENTION)] * 2)
-    named = _GREYS if theme == "greys" else getattr(plotly.colors.sequential, theme.capitalize())
+    named = _GREYS if theme == "greys" else [colour for _, colour in plotly.colors.get_colorscale(theme)]
     return np.array([_rgb(colour) for colour in named])
 
 

@@ -37,7 +37,11 @@ def test_a_golden_file_holds_all_of_it(golden: diagnose.Golden, tmp_path: Path):
 
 def test_its_vectors_are_the_models(golden: diagnose.Golden):
     model = encoder.load("twin-pre")
-    assert golden.differences(model.embed(TEXTS).numpy()).max() < golden.tolerance("float32")
+    vectors = model.embed(TEXTS)
+    for given in (vectors.numpy(), vectors, vectors.clone().requires_grad_(), vectors.tolist()):
+        assert golden.differences(given).max() < golden.tolerance("float32")
+    rounded = golden.differences(vectors.bfloat16()).max()
+    assert golden.tolerance("float32") < rounded < golden.tolerance("bfloat16"), "NumPy has no such numbers"
     trace = model.trace(TEXTS[0])
     np.testing.assert_allclose(golden.layers[0][0], trace.values["embedding"].numpy(), atol=1e-6)
     with pytest.raises(EncoderError, match="float16"):

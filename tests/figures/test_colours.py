@@ -78,9 +78,16 @@ def test_themes_rise_evenly(theme: str):
     assert (thumbnails_lut(theme).shape, thumbnails_lut(theme).dtype) == ((256, 3), np.uint8)
     lut = colour.on_white(thumbnails_lut(theme))
     lightness = lab(lut)[:, 0]
-    steps = np.diff(lightness[::15]) * (-1 if theme in ("greys", "blue") else 1)
+    steps = np.diff(lightness[::15]) * np.sign(lightness[-1] - lightness[0])
     assert steps.min() > 0
     assert abs(lightness[-1] - lightness[0]) > (40 if theme == "blue" else 60)  # blue has its contrast on dark, too
+
+
+@pytest.mark.parametrize("theme", ["ylgnbu", "YlGnBu", "thermal"])
+def test_any_scale_of_plotly_may_become_a_theme(theme: str, monkeypatch: pytest.MonkeyPatch):
+    """CONTRIBUTING.md says so to who adds one."""
+    monkeypatch.setattr(colour, "THEMES", (*THEMES, theme))
+    assert len(np.unique(thumbnails_lut(theme), axis=0)) > 100
 
 
 def test_luts_are_shared_and_cannot_be_changed():
