@@ -97,7 +97,7 @@ def order_in_words(view: View, found: positions.OrderEffect) -> str:
             f"This model cannot tell the two orders apart. All output vectors are equal up to rounding: "
             f"largest change {number(found.difference)} of the norm."
         )
-    return f"In reverse order, outputs change: {outputs_in_words(view, found.cosine)}"
+    return f"Outputs in your order and in reverse order: {outputs_in_words(view, found.cosine)}"
 
 
 def outputs_in_words(view: View, cosine: np.ndarray) -> str:
@@ -128,7 +128,11 @@ def without_positions(view: View) -> Export:
     trace, without = view.trace, view.but(edits=(DropPositions(),))
     other = without.trace  # before `derived`, whose function may ask for no trace
     cosine: np.ndarray = view.derived("cosines without positions", partial(output_cosines, other=other))
-    st.markdown(f"{order_without(without)} {outputs_change(view)} {outputs_in_words(view, cosine)}")
+    random = " The weights are random." if view.model.untrained is not None else ""
+    st.markdown(
+        f"Outputs with and without positions, in the same order: {outputs_in_words(view, cosine)}{random} "
+        f"{order_without(without)}"
+    )
     part = token_rows.part(trace.n_tokens, view.i, "without")
     drawn = figures.order_bars(cosine[part], trace.labels, selected=view.i, first=part.start)
     with answer.area():
@@ -168,16 +172,13 @@ def order_without(without: View) -> str:
         return f"{name} gives other vectors for the same {words_of(without.trace).parts}."
     found: positions.OrderEffect = without.derived("order effect", positions.order_effect)
     if found.moved.any() and found.same:
-        return f"{name} cannot tell the order of the words: reversed, they get the same vectors."
+        return (
+            f"{name} cannot tell the order of the words: in reverse order, each word gets the same vector as in yours."
+        )
     if found.moved.any():
         mask = ": its causal mask stays" if without.loaded.config.causal else ""
         return f"{name} can still tell the order of the words{mask}."
     return f"{name} gives other vectors for the same words."
-
-
-def outputs_change(view: View) -> str:
-    """The beginning of a sentence on the outputs; where the weights are random, that they are."""
-    return "Its weights are random. Outputs change:" if view.model.untrained is not None else "Outputs change:"
 
 
 def vector_in_words(view: View, without: View) -> str:
