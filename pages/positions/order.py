@@ -14,7 +14,7 @@ from encoder.edits import DropPositions
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions
 from encoder.measure.residual_stream import output_cosines
-from pages.components import on_click, plot
+from pages.components import PlotEvent, on_click, plot
 from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View, ViewParams, selection, token_rows
@@ -26,6 +26,17 @@ from pages.state import state
 MOST_TOKENS = 1_024
 #: More tokens are not written out.
 MOST_LISTED = 40
+
+
+def select_token(event: PlotEvent) -> None:
+    """A click on a bar selects its token, whose place the browser sends as text: an axis of tokens has categories."""
+    place = str(event.get("x"))
+    if place.isdecimal():
+        state.put(ViewParams.i, int(place))
+
+
+#: What a click on a bar or on its token does, and a double click.
+ON_CLICK = on_click(column=lambda token: state.put(ViewParams.i, token), point=select_token, clear=selection.clear)
 
 
 def is_too_long(view: View) -> bool:
@@ -57,6 +68,7 @@ def reversed_order(view: View, mechanism: str) -> Export:
         drawn,
         key="order",
         alt="Cosine of every token's output vectors in this sentence and in the reversed one.",
+        on_event=ON_CLICK,
     )
     if found.moved.any():
         st.caption(f"Yours: {in_order(view, range(trace.n_tokens))}  \nReversed: {in_order(view, found.order)}")
@@ -141,7 +153,7 @@ def without_positions(view: View) -> Export:
             drawn,
             key="without",
             alt=f"Cosine of every token's output vectors in this {words_of(trace).input} with and without positions.",
-            on_event=on_click(column=lambda token: state.put(ViewParams.i, token), clear=selection.clear),
+            on_event=ON_CLICK,
         )
     st.markdown(f"{vector_in_words(view, without)} {pair_in_words(view, without)}")
     st.caption(

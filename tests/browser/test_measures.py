@@ -82,6 +82,15 @@ NAMES = """() => [...document.querySelectorAll('.textpoint, .xtick text, .ytick 
     .map(([{left, right, top, bottom}, edge]) => [left + edge, right - edge, top + edge, bottom - edge])"""
 
 
+@pytest.mark.parametrize("part", ["order", "without"])
+def test_a_bar_of_positions_selects_its_token(visit: Callable[..., Page], part: str) -> None:
+    page = visit(f"/positions?positions_part={part}&text={TEXT}&i=1")
+    click_point(page, "output vectors", 0, 1)
+    place = page.evaluate("() => document.querySelector('.enc-plot .enc-focus')._fullData[0].x[1]")
+    assert int(place) != 1
+    wait_for_query(page, i=str(place))
+
+
 @pytest.mark.parametrize(
     ("view", "label", "names"),
     [("beyond?beyond=plane&j=5", "Queries and keys of layer 1", ".textpoint"), ("?j=5", "Attention map of", "text")],
