@@ -50,6 +50,24 @@ class StreamMeasures:
         return float(self.length[-1] / self.length[0])
 
 
+@dataclass(frozen=True)
+class LengthStep:
+    """What one layer makes of the length of a token's vector in the residual stream."""
+
+    token: int
+    layer: int
+    before: float
+    after: float
+
+
+@torch.no_grad()
+def largest_step(trace: Trace) -> LengthStep:
+    """The layer and the real token whose vector changes most in length from before that layer to after it."""
+    lengths = torch.stack([_lengths(x)[: trace.n_real] for x in trace.streams])  # [L + 1, T]
+    layer, token = divmod(int(lengths.diff(dim=0).abs().argmax()), lengths.shape[1])
+    return LengthStep(token, layer, float(lengths[layer, token]), float(lengths[layer + 1, token]))
+
+
 @torch.no_grad()
 def measure(trace: Trace) -> StreamMeasures:
     """All measures, from the trace only. Raises EncoderError for what is not a Trace."""

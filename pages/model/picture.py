@@ -9,8 +9,9 @@ import streamlit as st
 from encoder import explain
 from encoder import export as views
 from encoder.errors import EncoderError
-from encoder.figures.numbers import in_words
+from encoder.figures.numbers import in_words, three_digits
 from encoder.measure import ranking, same_word, telling
+from encoder.measure.residual_stream import largest_step
 from encoder.trace.trace import Trace
 from encoder.views.model_parts import with_parts
 from pages import components
@@ -103,6 +104,16 @@ def answer(view: View, query: int) -> str:
     return (
         f"{first} In L{view.layer} H{view.head}, {query_name} attends to {key_name}: {in_words(float(row[key]))} "
         f"({nth_largest(rank, count)}).{_before(view, query, key)}"
+    )
+
+
+def lengths(trace: Trace) -> str:
+    """Which curve rises or falls most in one layer, in one line."""
+    found = largest_step(trace)
+    verb = "grows" if found.after > found.before else "shrinks"
+    return (
+        f"The vector of {token_names.bold(trace.labels, found.token)} {verb} most in one layer: in L{found.layer}, "
+        f"length **{three_digits(found.before)} → {three_digits(found.after)}**."
     )
 
 
