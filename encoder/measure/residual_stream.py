@@ -52,20 +52,21 @@ class StreamMeasures:
 
 @dataclass(frozen=True)
 class LengthStep:
-    """What one layer makes of the length of a token's vector in the residual stream."""
+    """What one sublayer, with its norm, makes of the length of a token's vector. name: of the value after it."""
 
     token: int
-    layer: int
+    name: str
     before: float
     after: float
 
 
 @torch.no_grad()
 def largest_step(trace: Trace) -> LengthStep:
-    """The layer and the real token whose vector changes most in length from before that layer to after it."""
-    lengths = torch.stack([_lengths(x)[: trace.n_real] for x in trace.streams])  # [L + 1, T]
-    layer, token = divmod(int(lengths.diff(dim=0).abs().argmax()), lengths.shape[1])
-    return LengthStep(token, layer, float(lengths[layer, token]), float(lengths[layer + 1, token]))
+    """The sublayer and the real token whose vector changes most in length from before that sublayer to after it."""
+    names = list(trace.residual)
+    lengths = torch.stack([_lengths(trace.values[name])[: trace.n_real] for name in names])  # [S, T]
+    step, token = divmod(int(lengths.diff(dim=0).abs().argmax()), lengths.shape[1])
+    return LengthStep(token, names[step + 1], float(lengths[step, token]), float(lengths[step + 1, token]))
 
 
 @torch.no_grad()

@@ -208,7 +208,8 @@ def test_former_views_open(minilm: encoder.TextEncoder, show: str) -> None:
     else:
         assert picture(app)["curves"] is (show == "stream")
         if show == "stream":
-            lengths = [x.norm(dim=-1).double() for x in minilm.trace("a cat").streams]
+            trace = minilm.trace("a cat")
+            lengths = [trace.values[name].norm(dim=-1).double() for name in trace.residual]
             pairs = [(float(a), float(b)) for one, other in pairwise(lengths) for a, b in zip(one, other, strict=True)]
             before, after = max(pairs, key=lambda pair: abs(pair[1] - pair[0]))
             assert f"{three_digits(before)} → {three_digits(after)}" in written(app)
