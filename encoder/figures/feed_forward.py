@@ -37,11 +37,13 @@ def neuron_heatmap(
     token: int | None = None,
     neuron: int | None = None,
     first: int = 0,
+    more: int = 0,
 ) -> go.Figure:
     """Activations of neurons, most active first, coloured around 0. A cell of a pooled map shows one of its neurons.
 
     values [T, C]; neurons [T, C]: the neuron that each cell shows; labels: of the whole text; block: neurons in a
-    column; token, neuron: framed; first: the token of the first row.
+    column; token, neuron: framed; first: the token of the first row; more: columns at the end that are not among
+    the most active.
     """
     shown = as_array(values, name="values", ndim=2)
     n_rows, n_columns = shown.shape
@@ -52,7 +54,8 @@ def neuron_heatmap(
     cells = signed_heatmap(shown, "residual", scale.limit, hover, scale.titled("activation"), first=(first, 0))
     cells.customdata = numbers
     if block == 1:
-        across = token_axis([str(one) for one in numbers[0]], 0, n_columns, title="neuron, most active first")
+        which = f"{n_columns - more} most active neurons, then {more} more" if more else "neuron, most active first"
+        across = token_axis([str(one) for one in numbers[0]], 0, n_columns, title=which)
         across["tickangle"] = -90
     else:
         across = component_axis(n_columns, title=f"{block} neurons a column, most active first")

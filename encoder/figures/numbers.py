@@ -1,7 +1,6 @@
 """Numbers as people read them, the same on pages, in reports and in the browser."""
 
 import math
-from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context
 
 import numpy as np
@@ -51,11 +50,6 @@ def _minus(text: str) -> str:
     return text.replace("-", "−", 1) if text.startswith("-") else text
 
 
-def percentages(shares: Sequence[float]) -> list[str]:
-    """Shares of 1 as "12.3%". Those that are rounded down by most are rounded up, until the numbers add up as shown."""
-    exact = [1000 * float(share) for share in shares]
-    shown = [math.floor(one) for one in exact]
-    missing = round(sum(exact)) - sum(shown)
-    for at in sorted(range(len(exact)), key=lambda at: shown[at] - exact[at])[:missing]:
-        shown[at] += 1
-    return [_minus(f"{one / 10:.1f}%") for one in shown]
+def percentage(share: float) -> str:
+    """A share of 1 as "12.3%", rounded by itself: the same share has one text wherever it is shown."""
+    return f"{_minus(f'{round(1000 * float(share)) / 10:.1f}')}%"

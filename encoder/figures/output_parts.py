@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.axes import BARE, as_array, margin, neutral_layout, plain_axis, shown_label
-from encoder.figures.numbers import percentages
+from encoder.figures.numbers import percentage
 from encoder.figures.plotly_traces import LEGEND
 
 #: kind of part -> its name in the legend, and its colour: that of the picture of the model.
@@ -43,7 +43,7 @@ def output_part_bars(
         if len(own):
             wide = values[own] > NAMED * longest if kind in ("head", "ffn") else np.zeros(len(own), bool)
             figure.add_trace(_bars(at[own], values[own], [names[part] for part in own.tolist()], wide, title, shade))
-    figure.add_trace(_totals(right, percentages((right + left).tolist())))
+    figure.add_trace(_totals(right, [percentage(share) for share in (right + left).tolist()]))
     across = plain_axis(f"share of the vector of “{shown_label(of)}”; all rows sum to 100%") | {
         "tickformat": ".0%",
         "zeroline": True,

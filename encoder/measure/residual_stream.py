@@ -50,6 +50,25 @@ class StreamMeasures:
         return float(self.length[-1] / self.length[0])
 
 
+@dataclass(frozen=True)
+class LengthStep:
+    """What one sublayer, with its norm, makes of the length of a token's vector. name: of the value after it."""
+
+    token: int
+    name: str
+    before: float
+    after: float
+
+
+@torch.no_grad()
+def largest_step(trace: Trace) -> LengthStep:
+    """The sublayer and the real token whose vector changes most in length from before that sublayer to after it."""
+    names = list(trace.residual)
+    lengths = torch.stack([_lengths(trace.values[name])[: trace.n_real] for name in names])  # [S, T]
+    step, token = divmod(int(lengths.diff(dim=0).abs().argmax()), lengths.shape[1])
+    return LengthStep(token, names[step + 1], float(lengths[step, token]), float(lengths[step + 1, token]))
+
+
 @torch.no_grad()
 def measure(trace: Trace) -> StreamMeasures:
     """All measures, from the trace only. Raises EncoderError for what is not a Trace."""

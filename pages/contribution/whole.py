@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
-from encoder.figures.numbers import percentages
+from encoder.figures.numbers import percentage
 from encoder.figures.output_parts import height, output_part_bars
 from encoder.gradients import OutputPart, OutputParts, output_parts
 from pages.components import PlotEvent, on_click, plot
@@ -126,11 +126,10 @@ def _open(head: OutputPart, token: int) -> None:
 
 
 def _answer(view: View, token: int, found: OutputParts) -> tuple[str, str]:
-    """The largest parts and how much they make together; then all parts by kind, which sum to 100%."""
+    """The largest parts and how much they make together; then all parts by kind, which sum to 100% before rounding."""
     largest = found.largest(NAMED)
-    *shares, rest = percentages([*(one.share for one in largest), 1 - sum(one.share for one in largest)])
-    named = ", ".join(f"{one.name} **{share}**" for one, share in zip(largest, shares, strict=True))
-    together = f"{sum(float(share.rstrip('%')) for share in shares):.1f}%"
+    together = sum(one.share for one in largest)
+    named = ", ".join(f"{one.name} **{percentage(one.share)}**" for one in largest)
     n_layers, n_heads = view.loaded.config.n_layers, view.loaded.config.n_heads
     kinds = {
         "embedding": "embedding",
@@ -138,10 +137,13 @@ def _answer(view: View, token: int, found: OutputParts) -> tuple[str, str]:
         "ffn": f"{n_layers} FFNs",
         "bias": "biases",
     }
-    of_kinds = percentages([found.of_kind(kind) for kind in kinds])  # type: ignore[arg-type]
-    listed = ", ".join(f"{name} {share}" for name, share in zip(kinds.values(), of_kinds, strict=True))
+    listed = ", ".join(
+        f"{name} {percentage(found.of_kind(kind))}"  # type: ignore[arg-type]
+        for kind, name in kinds.items()
+    )
     return (
-        f"Three of {len(found.parts)} parts make **{together}** of the vector of "
+        f"Three of {len(found.parts)} parts make **{percentage(together)}** of the vector of "
         f"{token_names.bold(view.trace.labels, token)}: {named}.",
-        f"All parts sum to 100%: {listed}. The other {len(found.parts) - NAMED}: {rest}.",
+        f"All parts sum to 100% before rounding: {listed}. "
+        f"The other {len(found.parts) - NAMED}: {percentage(1 - together)}.",
     )

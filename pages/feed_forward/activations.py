@@ -75,6 +75,7 @@ def draw(selected: Selected) -> NeuronMap:
             token=selected.token,
             neuron=selected.neuron,
             first=rows.start,
+            more=len(further(selected)),
         ),
         key="neuron-map",
         alt=f"Activations of neurons of layer {view.layer}: one row per token, the most active neurons at the left.",
@@ -86,7 +87,11 @@ def draw(selected: Selected) -> NeuronMap:
     )
     pooled = f" A cell shows the largest of {found.block} neurons." if found.block > 1 else ""
     hint = gestures.invitation(" Select a cell for another neuron or token.")
-    st.caption(f"{share(selected)}{pooled}{token_rows.which(rows, n_tokens, selected.token)}{hint}")
+    more = ", ".join(f"neuron {neuron} ({answer.ordinal(rank)})" for neuron, rank in further(selected).items())
+    ranked = f" Columns: the {MOST_ACTIVE} with the largest activation at any token, then {more}, named above."
+    st.caption(
+        f"{share(selected)}{pooled}{ranked if more else ''}{token_rows.which(rows, n_tokens, selected.token)}{hint}"
+    )
     return found
 
 
@@ -108,9 +113,22 @@ def share(selected: Selected) -> str:
     )
 
 
+def further(selected: Selected) -> dict[int, int]:
+    """The neurons at the end of the map that the first line names, with their ranks; none in a map of all."""
+    if state.get(Params.neurons) != "most":
+        return {}
+    order, named = most_active(selected.layer.strength).tolist(), _named(selected)
+    return {neuron: rank for rank, neuron in enumerate(order, 1) if rank > MOST_ACTIVE and neuron in named}
+
+
+def _named(selected: Selected) -> tuple[int, ...]:
+    """The neurons of the first line."""
+    return tuple(sorted({selected.neuron, *_strongest(selected)}))
+
+
 def _shown(selected: Selected) -> NeuronMap:
     """The map with the page's choice of neurons."""
-    which, named = state.get(Params.neurons), tuple(sorted({selected.neuron, *_strongest(selected)}))
+    which, named = state.get(Params.neurons), _named(selected)
 
     def make(_: object) -> NeuronMap:
         order = most_active(selected.layer.strength)

@@ -62,6 +62,7 @@ def exported(
             block=found.block,
             token=selected.token,
             neuron=selected.neuron,
+            more=len(activations.further(selected)),
         )
         figures = {f"Activations of layer {view.layer}, most active neurons first": whole, **drawn}
         parts = [Section(heading, figure=figure) for heading, figure in figures.items()]

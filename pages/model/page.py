@@ -110,9 +110,11 @@ def main(view: View) -> None:
 
 
 def answer(view: View, trace: Trace) -> None:
-    """What the selected token attends to."""
+    """What the selected token attends to; above the curves, which length changes most."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        if (of_decoder := decoder.of(trace)) is not None:
+        if state.get(Params.show) == "stream":
+            st.markdown(picture.lengths(decoder.of(trace) or view.trace), width="content")
+        elif (of_decoder := decoder.of(trace)) is not None:
             st.markdown(decoder.answer(view, of_decoder), width="content")
         elif view.i is None:
             named = "" if trace.kind == "text" else class_head.best(view)

@@ -1,6 +1,7 @@
 """The picture of the page Model: the whole model at work on the visitor's input, and what is open in it."""
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -9,8 +10,10 @@ import streamlit as st
 from encoder import explain
 from encoder import export as views
 from encoder.errors import EncoderError
-from encoder.figures.numbers import in_words
+from encoder.figures.feed_forward import SUBLAYERS
+from encoder.figures.numbers import in_words, three_digits
 from encoder.measure import ranking, same_word, telling
+from encoder.measure.residual_stream import largest_step
 from encoder.trace.trace import Trace
 from encoder.views.model_parts import with_parts
 from pages import components
@@ -103,6 +106,18 @@ def answer(view: View, query: int) -> str:
     return (
         f"{first} In L{view.layer} H{view.head}, {query_name} attends to {key_name}: {in_words(float(row[key]))} "
         f"({nth_largest(rank, count)}).{_before(view, query, key)}"
+    )
+
+
+def lengths(trace: Trace) -> str:
+    """Which curve rises or falls most from one sublayer to the next, in one line."""
+    found = largest_step(trace)
+    verb = "grows" if found.after > found.before else "shrinks"
+    place = re.fullmatch(r"layers\.(\d+)\.after_(\w+)", found.name)
+    where = f"after L{place[1]} {SUBLAYERS.get(place[2], place[2])}" if place else found.name
+    return (
+        f"The vector of {token_names.bold(trace.labels, found.token)} {verb} most in one step: length "
+        f"**{three_digits(found.before)} → {three_digits(found.after)}** {where}."
     )
 
 

@@ -15,6 +15,8 @@ from pages.core.words import about, gestures, number
 from pages.norms.selected import Figures, Selected, choose_norm, select_component
 from pages.state import state
 
+#: Outliers that the first line names.
+MOST_NAMED = 8
 HINT = gestures.invitation("Select a bar for another component.")
 
 
@@ -67,7 +69,7 @@ def component_in_words(selected: Selected, here: norms.Extremes, component: int)
 
 
 def outliers_in_words(selected: Selected, here: norms.Extremes) -> str:
-    """How many outliers the vectors before one LayerNorm have, and the largest."""
+    """The outliers of the vectors before one LayerNorm, the largest first; without one, the largest component."""
     threshold = f"{norms.TIMES_CHANCE * here.chance:.0f} times the median of all |x|"
     if not here.outliers:
         top = here.order[0]
@@ -75,7 +77,12 @@ def outliers_in_words(selected: Selected, here: norms.Extremes) -> str:
             f"No component exceeds {threshold}. Largest: component {top}, {here.ratio[top]:.1f} times the median, at "
             f"{selected.quoted(here.token[top])}."
         )
-    return f"Before {selected.label}, **{len(here.outliers)} of {len(here.ratio)}** components exceed {threshold}."
+    named = ", ".join(f"**{one}**" for one in here.outliers[:MOST_NAMED])
+    more = f" and {len(here.outliers) - MOST_NAMED:,} more" if len(here.outliers) > MOST_NAMED else ""
+    return (
+        f"{len(here.outliers):,} of {len(here.ratio):,} components raise the standard deviation before "
+        f"{selected.label}: {named}{more}. They exceed {threshold}."
+    )
 
 
 def effect_in_words(selected: Selected, here: norms.Extremes) -> str:

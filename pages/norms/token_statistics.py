@@ -84,7 +84,10 @@ def evened_out_in_words(selected: Selected) -> str:
     pairs = [
         f"{which} **{three_digits(before[place])} → {three_digits(after[place])}** "
         f"({selected.quoted(place[1])}, {figures.norm_label(statistics.names[place[0]])})"
-        for place, which in ((statistics.widest, "Largest deviation"), (statistics.narrowest, "smallest"))
+        for place, which in (
+            (statistics.widest, "Largest standard deviation before → after"),
+            (statistics.narrowest, "smallest"),
+        )
     ]
     kind = selected.trace.config.norm_kind
     effect = EFFECTS[kind].replace(" and ", ", ")

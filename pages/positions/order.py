@@ -14,7 +14,7 @@ from encoder.edits import DropPositions
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions
 from encoder.measure.residual_stream import output_cosines
-from pages.components import on_click, plot
+from pages.components import PlotEvent, on_click, plot
 from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View, ViewParams, selection, token_rows
@@ -26,6 +26,17 @@ from pages.state import state
 MOST_TOKENS = 1_024
 #: More tokens are not written out.
 MOST_LISTED = 40
+
+
+def select_token(event: PlotEvent) -> None:
+    """A click on a bar selects its token, whose place the browser sends as text: an axis of tokens has categories."""
+    place = str(event.get("x"))
+    if place.isdecimal():
+        state.put(ViewParams.i, int(place))
+
+
+#: What a click on a bar or on its token does, and a double click.
+ON_CLICK = on_click(column=lambda token: state.put(ViewParams.i, token), point=select_token, clear=selection.clear)
 
 
 def is_too_long(view: View) -> bool:
@@ -57,6 +68,7 @@ def reversed_order(view: View, mechanism: str) -> Export:
         drawn,
         key="order",
         alt="Cosine of every token's output vectors in this sentence and in the reversed one.",
+        on_event=ON_CLICK,
     )
     if found.moved.any():
         st.caption(f"Yours: {in_order(view, range(trace.n_tokens))}  \nReversed: {in_order(view, found.order)}")
@@ -97,7 +109,7 @@ def order_in_words(view: View, found: positions.OrderEffect) -> str:
             f"This model cannot tell the two orders apart. All output vectors are equal up to rounding: "
             f"largest change {number(found.difference)} of the norm."
         )
-    return f"In reverse order, outputs change: {outputs_in_words(view, found.cosine)}"
+    return f"Outputs in your order and in reverse order: {outputs_in_words(view, found.cosine)}"
 
 
 def outputs_in_words(view: View, cosine: np.ndarray) -> str:
@@ -128,7 +140,11 @@ def without_positions(view: View) -> Export:
     trace, without = view.trace, view.but(edits=(DropPositions(),))
     other = without.trace  # before `derived`, whose function may ask for no trace
     cosine: np.ndarray = view.derived("cosines without positions", partial(output_cosines, other=other))
-    st.markdown(f"{order_without(without)} {outputs_change(view)} {outputs_in_words(view, cosine)}")
+    random = " The weights are random." if view.model.untrained is not None else ""
+    st.markdown(
+        f"Outputs with and without positions, in the same order: {outputs_in_words(view, cosine)}{random} "
+        f"{order_without(without)}"
+    )
     part = token_rows.part(trace.n_tokens, view.i, "without")
     drawn = figures.order_bars(cosine[part], trace.labels, selected=view.i, first=part.start)
     with answer.area():
@@ -137,7 +153,7 @@ def without_positions(view: View) -> Export:
             drawn,
             key="without",
             alt=f"Cosine of every token's output vectors in this {words_of(trace).input} with and without positions.",
-            on_event=on_click(column=lambda token: state.put(ViewParams.i, token), clear=selection.clear),
+            on_event=ON_CLICK,
         )
     st.markdown(f"{vector_in_words(view, without)} {pair_in_words(view, without)}")
     st.caption(
@@ -168,16 +184,13 @@ def order_without(without: View) -> str:
         return f"{name} gives other vectors for the same {words_of(without.trace).parts}."
     found: positions.OrderEffect = without.derived("order effect", positions.order_effect)
     if found.moved.any() and found.same:
-        return f"{name} cannot tell the order of the words: reversed, they get the same vectors."
+        return (
+            f"{name} cannot tell the order of the words: in reverse order, each word gets the same vector as in yours."
+        )
     if found.moved.any():
         mask = ": its causal mask stays" if without.loaded.config.causal else ""
         return f"{name} can still tell the order of the words{mask}."
     return f"{name} gives other vectors for the same words."
-
-
-def outputs_change(view: View) -> str:
-    """The beginning of a sentence on the outputs; where the weights are random, that they are."""
-    return "Its weights are random. Outputs change:" if view.model.untrained is not None else "Outputs change:"
 
 
 def vector_in_words(view: View, without: View) -> str:

@@ -27,7 +27,7 @@ IN_ATTENTION = {
 
 def show() -> None:
     """The page with this part."""
-    opening("What changed in the encoder’s block since 2017, and what does it change on a small task?")
+    opening("What changed in the block since 2017?")
     st.markdown(answer_in_words())
     usual = [next(iter(blocks.PRESETS)), list(blocks.PRESETS)[-1]]
     with adjust.drawer("history", "Models"):
@@ -86,8 +86,8 @@ def answer_in_words() -> str:
         have, lack = (" or ".join(one) for one in kinds)
         rest = [mean for mean in means.values() if mean < LEARNED]
         said.append(
-            f"{title}: the **{len(solved)} of {len(means)}** blocks with {have} positions learn it; those with {lack} "
-            f"reach **{min(rest):.0%} to {max(rest):.0%}**."
+            f"{title}: **{len(solved)} of {len(means)}** blocks learn it, those with {have} positions. "
+            f"With {lack}: **{min(rest):.0%} to {max(rest):.0%}**."
         )
     return " ".join(said)
 

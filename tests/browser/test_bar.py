@@ -49,6 +49,12 @@ def one_row_of_groups_opens_their_pages_by_mouse(page: Page) -> None:
     assert page.locator("#enc-groups [aria-current=page]").count() == 1
     opener = bar(page).get_by_role("button", name="Layer")
     assert "open page" in opener.inner_text()
+    # With one group open, a click on the next one's name opens that; a second click closes it.
+    for name, opened in (("Attention", 1), ("Layer", 1), ("Learn", 1), ("Learn", 0)):
+        bar(page).get_by_role("button", name=name).click()
+        expect(page.locator("#enc-groups > li > button[aria-expanded=true]")).to_have_count(opened)
+        if opened:
+            expect(bar(page).get_by_role("button", name=name)).to_have_attribute("aria-expanded", "true")
     # A click elsewhere closes an open group.
     opener.click()
     bar(page).get_by_role("link", name="Positions").wait_for()

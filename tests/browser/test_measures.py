@@ -82,6 +82,16 @@ NAMES = """() => [...document.querySelectorAll('.textpoint, .xtick text, .ytick 
     .map(([{left, right, top, bottom}, edge]) => [left + edge, right - edge, top + edge, bottom - edge])"""
 
 
+def test_a_bar_of_positions_selects_its_token(visit: Callable[..., Page]) -> None:
+    page = visit(f"/positions?text={TEXT}&i=5")
+    box = page.locator(".barlayer .point path").nth(1).bounding_box()  # after [CLS], which keeps its place
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.locator(".hoverlayer .hovertext").first.wait_for()
+    page.mouse.down()
+    page.mouse.up()
+    wait_for_query(page, i="2")
+
+
 @pytest.mark.parametrize(
     ("view", "label", "names"),
     [("beyond?beyond=plane&j=5", "Queries and keys of layer 1", ".textpoint"), ("?j=5", "Attention map of", "text")],

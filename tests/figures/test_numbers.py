@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from encoder.drawing.javascript import SHARED
-from encoder.figures.numbers import exact_or_in_words, in_words, percentages, three_digits
+from encoder.figures.numbers import exact_or_in_words, in_words, percentage, three_digits
 from tests.run_javascript import evaluated
 
 
@@ -81,6 +81,7 @@ def test_the_browser_writes_the_same_numbers(tmp_path: Path) -> None:
     assert written[-4:] == ["0.999", ">0.999", "1", "1"], "a weight below 1 is not 1"
 
 
-def test_percentages_add_up_as_shown():
-    assert percentages([1 / 3, 1 / 3, 1 / 3]) == ["33.4%", "33.3%", "33.3%"]
-    assert percentages([0.70004, -0.10002, 0.39998]) == ["70.0%", "−10.0%", "40.0%"]
+def test_a_percentage_is_rounded_by_itself():
+    assert [percentage(share) for share in (0.16043, 0.19049, 1 / 3, -0.10002, -0.0001)] == [
+        "16.0%", "19.0%", "33.3%", "−10.0%", "0.0%",
+    ]  # fmt: skip

@@ -84,6 +84,10 @@ def test_the_page_opens_on_the_whole_vector_and_a_head_leads_to_its_share(minilm
         assert f"{one.name} **{100 * one.share:.1f}%**" in shown
     bars = [trace for trace in charts(app)[0] if trace["type"] == "bar"]
     assert sum(len(trace["customdata"]) for trace in bars) == len(found.parts)
+    labels = next(trace["text"] for trace in charts(app)[0] if trace.get("mode") == "text")
+    rows = {row: sum(one.share for one in found.parts if one.row == row) for row in [one.row for one in found.parts]}
+    assert [label.strip().replace("−", "-") for label in labels] == [f"{100 * share:.1f}%" for share in rows.values()]
+    assert f"embedding {labels[0].strip()}," in shown
     head = max((one for one in found.parts if one.kind == "head"), key=lambda one: one.share)
     app.button(key="output-parts:head").click().run()
     assert_well(app)

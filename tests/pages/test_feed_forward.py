@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,6 +46,18 @@ def test_the_numbers_are_those_of_the_engine(minilm: encoder.TextEncoder) -> Non
         assert_well(app)
         assert parse_recipe(app.query_params["edits"])[0].edit == Zero("ffn.hidden", layer=2, components=(17,))
         assert "neuron 17" in written(app)
+
+
+def test_neurons_beyond_the_most_active_are_named_with_their_rank(minilm: encoder.TextEncoder) -> None:
+    layer = explain.hidden_activations(minilm.trace(TEXT), 2)
+    order = np.argsort(-layer.strength.max(axis=0), kind="stable").tolist()
+    app = visit("feed_forward", text=TEXT, layer="2", i="2", neuron=str(order[99]))
+    assert_well(app)
+    strongest = np.argsort(-layer.strength[2], kind="stable")[:3]
+    further = {neuron: rank for rank, neuron in enumerate(order, 1) if rank > 24 and neuron in (order[99], *strongest)}
+    said = re.findall(r"neuron (\d+) \((\d+)(?:st|nd|rd|th)\)", written(app))
+    assert {int(neuron): int(rank) for neuron, rank in said} == further
+    assert "named above" not in written(visit("feed_forward", text=TEXT, layer="2", neurons="all"))
 
 
 def test_the_words_of_example_sentences_are_in_the_report(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -199,13 +200,19 @@ def test_a_link_opens_a_part(query: dict[str, str], part: str) -> None:
 
 
 @pytest.mark.parametrize("show", ["diagram", "stream", "cost"])
-def test_former_views_open(show: str) -> None:
+def test_former_views_open(minilm: encoder.TextEncoder, show: str) -> None:
     app = visit("model", start="1", show=show, text="a cat")
     assert_well(app)
     if show == "cost":
         assert "FLOP" in written(app)
     else:
         assert picture(app)["curves"] is (show == "stream")
+        if show == "stream":
+            trace = minilm.trace("a cat")
+            lengths = [trace.values[name].norm(dim=-1).double() for name in trace.residual]
+            pairs = [(float(a), float(b)) for one, other in pairwise(lengths) for a, b in zip(one, other, strict=True)]
+            before, after = max(pairs, key=lambda pair: abs(pair[1] - pair[0]))
+            assert f"{three_digits(before)} → {three_digits(after)}" in written(app)
 
 
 def test_switches_make_the_edits_of_every_page_and_say_what_they_cause(minilm: encoder.TextEncoder) -> None:

@@ -10,6 +10,7 @@ import pytest
 import encoder
 from encoder import explain
 from encoder.figures.numbers import three_digits
+from encoder.measure import norms
 from pages.core.words.formulas import number
 from pages.norms.params import PARTS
 from tests.pages.apps import assert_well, sentences, visit, written
@@ -98,6 +99,12 @@ def test_outlier_dimensions_with_their_numbers(minilm: encoder.TextEncoder) -> N
     largest = re.escape(three_digits(float(x[0, 99])))
     assert re.search(rf"component 99\b.* {largest} .*\[CLS\].* {ratio:.0f} times", shown)
     assert re.search(r"Component 99\b\D* 11 of 13\b", shown)
+    largest_of = (x.max(dim=0).values / x.median()).numpy()
+    found = norms.outlier_dimensions(minilm.trace(text)).at("layers.0.ffn_norm").outliers
+    assert 0 < len(found) <= 8
+    first = ", ".join(f"**{one}**" for one in sorted(found, key=lambda one: -largest_of[one]))
+    assert f"{len(found)} of 384 components raise the standard deviation" in shown
+    assert first in shown
     assert all(source in shown for source in ("Kovaleva", "Timkey", "Limits"))
 
 

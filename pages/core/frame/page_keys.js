@@ -27,9 +27,13 @@ function closeAll() {
 }
 
 export function listenToBar() {
+  // The group that the pointer opened on its way to a click, which must not close it.
+  let reached = null;
   document.addEventListener("click", (event) => {
     const button = elementOf(event).closest?.(".enc-pages button[aria-controls]");
-    if (button) return show(button);
+    const isReached = button && button === reached;
+    reached = null;
+    if (button) return show(button, isReached || undefined);
     /** @type {HTMLAnchorElement | null} */
     const link = elementOf(event).closest?.(".enc-pages a, .enc-tools a");
     if (!link) return closeAll();
@@ -44,7 +48,10 @@ export function listenToBar() {
   document.addEventListener("pointerover", (event) => {
     const button = event.pointerType === "mouse" && elementOf(event).closest?.("#enc-groups > li > button");
     const opened = openers().filter((one) => !isList(one));
-    if (button && opened.length && opened.every((one) => one !== button && !isNarrow())) show(button, true);
+    if (button && opened.length && opened.every((one) => one !== button && !isNarrow())) {
+      reached = button;
+      show(button, true);
+    }
   });
   document.addEventListener("focusin", (event) => {
     if (!elementOf(event).closest?.(".enc-pages")) closeAll();
