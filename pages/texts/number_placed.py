@@ -31,7 +31,8 @@ def draw(subject: Subject) -> None:
         said = f"“**{plain(_brief(subject.text, NAME))}**”, {rank}: {score}"
     if ranking is not None and subject.given is None and ranking.usual is not None:
         usual, best = ranking.usual, number(ranking.rows[0].score, 4)
-        st.markdown(
+        none = st.container(key="texts-none")  # page.css
+        none.markdown(
             f"**None stands out**: the best cosine, {best}, is not above what 90% of the pairs of "
             f"{_whose(subject)} have ({number(usual.low, 2)} to {number(usual.high, 2)}). Limit: where the texts "
             "are alike, this bound is high."
