@@ -33,8 +33,8 @@ SECTIONS = {
     "Attention": [
         Page("heads", "Heads", "grid_view", "Which tokens does each head attend to?", pads=True, maps=True,
              edits=True, takes=(*WITH_MAPS, "cross"), measured="attention"),
-        Page("contribution", "Contribution", "balance", "Which parts of the model make a token's output vector what it is?", uses=NO_HEAD,
-             measured="attention"),
+        Page("contribution", "Contribution", "balance",
+             "Which parts of the model make a token's output vector what it is?", uses=NO_HEAD, measured="attention"),
     ],
     "Layer": [
         Page("positions", "Positions", "straighten", "How does the model know the order of its tokens?",

@@ -67,8 +67,8 @@ def two(subject: Subject) -> None:
         said = ", ".join(f"by {number(effect, 3)} without “**{plain(_short(word))}**”" for word, effect in lifts)
         st.markdown(f"Score of rank {one.rank}: " + (f"falls {said}." if said else "no word raises it."))
     st.caption(
-        "In the tables: shares, which add up to the score. In the lines above and in “Words”: what the score loses without "
-        "a word. The two measures differ."
+        "In the tables: shares, which add up to the score. In the lines above and in “Words”: what the score loses "
+        "without a word. The two measures differ."
     )
 
 
