@@ -323,5 +323,5 @@ def rank_in_words(predictions: Predictions, hidden: str) -> list[str]:
     word = f"Your “{plain(hidden)}”:"
     if not listed:
         whose = "the twins’ vocabulary" if several else "this model’s vocabulary"
-        return [f"{word} no rank, as {whose} splits it into pieces."]
+        return [f"{word} no rank, as {whose} has no entry for the whole word."]
     return [f"{word} {', '.join(listed)}."]
