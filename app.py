@@ -33,8 +33,8 @@ SECTIONS = {
     "Attention": [
         Page("heads", "Heads", "grid_view", "Which tokens does each head attend to?", pads=True, maps=True,
              edits=True, takes=(*WITH_MAPS, "cross"), measured="attention"),
-        Page("contribution", "Contribution", "balance", "What makes a token's vector what it is?", uses=NO_HEAD,
-             measured="attention"),
+        Page("contribution", "Contribution", "balance",
+             "Which parts of the model make a token's output vector what it is?", uses=NO_HEAD, measured="attention"),
     ],
     "Layer": [
         Page("positions", "Positions", "straighten", "How does the model know the order of its tokens?",
@@ -51,7 +51,7 @@ SECTIONS = {
              as_trained=True),
         Page("norms", "Norms", "equalizer", "What does each LayerNorm do to each token?", uses=NO_HEAD, edits=True,
              part_of="pre_post"),
-        Page("training", "Train", "model_training", "Which placement trains better?", uses=()),
+        Page("training", "Train", "model_training", "From which step is the task solved?", uses=()),
     ],
     "Use": [
         Page("predict", "Predict", "edit_square", "Which word, class or caption fits?", uses=NO_HEAD, layers=False,

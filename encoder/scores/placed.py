@@ -16,6 +16,8 @@ PAIRS = 10_000
 LEAST_TEXTS = 3
 #: Fewer pairs have no percentile: one of them would be more than 1%.
 LEAST_PAIRS = 100
+#: Of fewer pairs, none is among the highest 5%.
+LEAST_FOR_RANGE = 20
 
 
 @dataclass(frozen=True)

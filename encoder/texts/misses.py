@@ -63,8 +63,16 @@ class Missed:
     def unanswered(self) -> tuple[str, ...]:
         """The words of the query that the text answers much less than the mean text does, or of another score than a
         cosine, that add nothing to it: without function words, the least answered first."""
-        low = [one for one in self.answers if one[1] < self.least]
-        return tuple(word for word, _ in sorted(low, key=lambda one: one[1]) if word.casefold() not in FUNCTION_WORDS)
+        return tuple(word for word in self._low if word.casefold() not in FUNCTION_WORDS)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The function words that `unanswered` leaves out, the least answered first."""
+        return tuple(word for word in self._low if word.casefold() in FUNCTION_WORDS)
+
+    @property
+    def _low(self) -> list[str]:
+        return [word for word, value in sorted(self.answers, key=lambda one: one[1]) if value < self.least]
 
     @property
     def said(self) -> str:

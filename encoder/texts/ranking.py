@@ -19,7 +19,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.model.shown import Shown
 from encoder.scores.kinds import kinds_of, of_text_side, score_of
-from encoder.scores.placed import random_cosines
+from encoder.scores.placed import LEAST_FOR_RANGE, Place, place, random_cosines
 from encoder.scores.runs import BothRuns, Runs
 from encoder.search.collection import Collection
 from encoder.trace import gradual
@@ -74,6 +74,16 @@ class Ranking(Shown):
     def random(self) -> np.ndarray:
         """Sorted cosines of random pairs of the collection's texts (`scores.random_cosines`)."""
         return random_cosines(self.collection)
+
+    @cached_property
+    def usual(self) -> Place | None:
+        """Where the best score is among random pairs, if it is not above 90% of them and the 5% below: then no text
+        stands out. None where one does, for another score than a cosine, and for too few pairs."""
+        if self.kind != "cosine" or len(self.scores) < 2 or len(self.random) < LEAST_FOR_RANGE:
+            return None
+        best = float(self.scores.max())
+        found = place(best, self.random)
+        return found if best <= found.high else None
 
     def lowest_match(self, matches: tuple[int, ...]) -> float | None:
         """The lowest score of the places that the user marked as matches; None without any."""

@@ -21,7 +21,8 @@ from pages.heads.compare import sides
 from pages.heads.params import Params
 from pages.state import Head, controlled, state
 
-DIFFERS = "share of attention that differs"
+#: Short enough for the legend above a narrow grid.
+DIFFERS = "attention that differs"
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,10 @@ def by_difference(view: View) -> Colouring | None:
     if missing := int(np.isnan(values).sum()):
         said += f" “none”: model B has no head of that number ({missing} of {values.size})."
     return Colouring(
-        values, DIFFERS, _up_to(values), caption=f"Bar: {DIFFERS} (total variation distance, mean over queries), {said}"
+        values,
+        DIFFERS,
+        _up_to(values),
+        caption=f"Bar: share of {DIFFERS} (total variation distance, mean over queries), {said}",
     )
 
 

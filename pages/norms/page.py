@@ -50,7 +50,7 @@ def main(view: View) -> None:
         choose_norm(selected)
     exported(selected, shown).draw()
     st.caption(placement(selected))
-    next_page("training", "Which placement of the norms trains better?")
+    next_page("training", "From which step is the task solved?")
 
 
 def name_of(view: View) -> str:

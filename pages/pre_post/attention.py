@@ -70,10 +70,13 @@ def grids(view: View, traces: PairTraces) -> None:
 def differs(moved: np.ndarray) -> str:
     """How much of their attention the heads place elsewhere, in words. moved [L, H]: a share for each head."""
     layer, head = largest_cell(moved)
-    return (
-        f"Heads place **{moved.mean():.0%}** of their attention on other tokens (mean); most: L{layer} H{head}, "
-        f"**{moved[layer, head]:.0%}**."
-    )
+    return f"{share_moved(moved)} Most: L{layer} H{head}, **{moved[layer, head]:.0%}**."
+
+
+def share_moved(moved: np.ndarray) -> str:
+    """How much of a head's attention is elsewhere on the other side, in words. moved [L, H]."""
+    first, second = (PLACEMENT_NAMES[placement] for placement in ORDER)
+    return f"In {second}, heads give **{moved.mean():.0%}** of their attention to other tokens than in {first}."
 
 
 def sides_of(view: View, specs: Mapping[str, ModelSpec]) -> Sides:

@@ -15,7 +15,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view import View, ViewParams, norm_pair
 from pages.core.widgets import norm_parts
 from pages.core.words import about, glossary, plain
-from pages.pre_post.attention import attention, differs
+from pages.pre_post.attention import attention, differs, share_moved
 from pages.pre_post.diagrams import diagrams
 from pages.pre_post.params import Params
 from pages.pre_post.residual_stream import residual_stream
@@ -51,7 +51,8 @@ def introduction(traces: norm_pair.PairTraces, part: str) -> None:
     """The question of a part, and its answer in one line."""
     asked, said = answer_of(traces) if part == "heads" else growth(traces)
     glossary.opening(asked)
-    st.markdown(said)
+    with st.container(key="pre-post-answer"):
+        st.markdown(said)
 
 
 def answer_of(traces: norm_pair.PairTraces) -> tuple[str, str]:
@@ -61,7 +62,7 @@ def answer_of(traces: norm_pair.PairTraces) -> tuple[str, str]:
         return "What differs between two encoders with another place of the norms?", differs(moved)
     original = original_of(traces)
     asked = f"What changes if the norms of **{plain(traces.name(original))}** move? It was trained with"
-    said = f"Heads place **{moved.mean():.0%}** of their attention on other tokens. {agreement(traces)}"
+    said = f"{share_moved(moved)} {agreement(traces)}"
     return f"{asked} {PLACEMENT_NAMES[original]}.", said
 
 
@@ -77,7 +78,7 @@ def agreement(traces: norm_pair.PairTraces) -> str:
     side, moved = traces.of(original), traces.of("post" if original == "pre" else "pre")
     vector, *_ = causal.outcomes_of(side.loaded, side.trace, [moved.trace], causal.SentenceVector())[-1:]
     return (
-        f"Output cosines: **{three_digits(tokens)}** (tokens), **{three_digits(vector)}** "
+        f"Cosine of both output vectors: **{three_digits(tokens)}** (mean over tokens), **{three_digits(vector)}** "
         f"({words_of(side.trace).input})."
     )
 

@@ -46,8 +46,6 @@ class Shown:
     #: The word that the mask replaces, and its number among the words of the sentence.
     hidden: str = ""
     word: int | None = None
-    #: The reader's model, where it predicts no words and these stand in.
-    instead_of: str = ""
 
     @property
     def text(self) -> str:
@@ -123,8 +121,6 @@ def show(view: View) -> None:
     """The page with this task: a word to hide, and the words that the models predict there."""
     own, view = view, of_text(view)
     chosen = with_edits(shown(view, state.read(Params)), own)
-    if own.loaded.mlm_head is None:
-        chosen = replace(chosen, instead_of=own.loaded.name)
     edited.mark(chosen.view(view))
     opening(f"Which words fit at **{plain(chosen.mask)}**, given the tokens on both sides?")
     with adjust.drawer("words"):
@@ -143,8 +139,11 @@ def show(view: View) -> None:
         choose_word(view, chosen)
     predict(chosen, top, answer)
     if own.loaded.mlm_head is None:
+        with answer:
+            st.caption(f"The twins predict: {plain(own.loaded.name)} has no masked-word head.")
         st.caption(
-            no_head(own),
+            f"{why_no_head(own)} The twins are two small encoders that were trained alike: twin-pre with pre-norm, "
+            "twin-post with post-norm.",
             help="Other pages keep your model and your input. Choose another model with a masked-word head "
             "above the page.",
         )
@@ -211,18 +210,14 @@ def predict(chosen: Shown, top: int, answer: DeltaGenerator) -> None:
         draw(placements, by_mask, top, chosen)
 
 
-def no_head(view: View) -> str:
-    """Why the page shows the twins instead of the selected model."""
+def why_no_head(view: View) -> str:
+    """Why the selected model has no masked-word head."""
+    name = plain(view.loaded.name)
     if view.model.untrained is not None:
-        why = "its weights are random"
-    elif view.model.source.startswith(TRAINED):
-        why = "it was trained for another task"
-    else:
-        why = "it was trained for another task, or its checkpoint lacks the head"
-    return (
-        f"You see the twins: {plain(view.loaded.name)} has no masked-word head ({why}). These are two small "
-        "encoders that were trained alike: twin-pre with pre-norm, twin-post with post-norm."
-    )
+        return f"The weights of {name} are random."
+    if view.model.source.startswith(TRAINED):
+        return f"{name} was trained for another task."
+    return f"{name} was trained for another task, or its checkpoint lacks the head."
 
 
 def choose_word(view: View, chosen: Shown) -> None:
@@ -263,9 +258,8 @@ def bars(
     longest = max(len(prediction.readable(token)) for entry in predictions.values() for token in entry.tokens[:top])
     for column, (name, entry) in zip(st.columns(len(predictions), gap="medium"), predictions.items(), strict=True):
         placement, rank = placements[name], prediction.rank(entry, chosen.hidden) if chosen.hidden else None
-        instead = f", in place of {plain(chosen.instead_of)}" if chosen.instead_of else ""
         with column:
-            st.markdown(f"**{plain(name)}** ({PLACEMENT_NAMES[placement]}){instead}")
+            st.markdown(f"**{plain(name)}** ({PLACEMENT_NAMES[placement]})")
             plot(
                 word_bars(
                     [prediction.readable(token) for token in entry.tokens[:top]],
@@ -320,8 +314,14 @@ def rank_in_words(predictions: Predictions, hidden: str) -> list[str]:
     if not hidden:
         return []
     ranks = [prediction.rank(entry, hidden) for entry in predictions.values()]
-    listed = [f"{rank[1]:.3f} (rank {rank[0]:,})" for rank in ranks if rank]
+    several = len(predictions) > 1
+    listed = [
+        f"{rank[1]:.3f} (rank {rank[0]:,})" + (f" in {name}" if several else "")
+        for name, rank in zip(predictions, ranks, strict=True)
+        if rank
+    ]
     word = f"Your “{plain(hidden)}”:"
     if not listed:
-        return [f"{word} no rank, as it is not a single entry of the vocabulary."]
+        whose = "the twins’ vocabulary" if several else "this model’s vocabulary"
+        return [f"{word} no rank, as {whose} has no entry for the whole word."]
     return [f"{word} {', '.join(listed)}."]

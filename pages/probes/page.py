@@ -127,8 +127,8 @@ def _answer(task: Task, name: tuple[work.Subject, str], found: Curve, layer: int
     said = f"Selected: {place}" if chosen else f"Easiest to predict at the {place}"
     said += f", in {plain(subject.name)}" if several else ""
     alike = [places[at] for at, one in enumerate(found.accuracy) if at != layer and low <= one <= high]
-    also = f"; also in it: {', '.join(alike)}" if alike and not chosen else ""
-    first = f"{said}: **{score.accuracy:.1%}** right (95% interval: {low:.1%} to {high:.1%}{also})."
+    also = f" Within this interval, too: {', '.join(alike)}." if alike and not chosen else ""
+    first = f"{said}: **{score.accuracy:.1%}** right (95% interval: {low:.1%} to {high:.1%}).{also}"
     against = f"Control task: {control:.1%}, so selectivity is {number(score.accuracy - control, 2)}."
     targets = np.array([score.classes.index(label) for label in task.labels])
     recall = {label: float(score.right[targets == place].mean()) for place, label in enumerate(score.classes)}

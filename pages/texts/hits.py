@@ -65,7 +65,11 @@ def two(subject: Subject) -> None:
             _differences("Head, FFN, other component", found, parts)
     for one, lifts in zip((found.first, found.second), found.lifts, strict=True):
         said = ", ".join(f"by {number(effect, 3)} without “**{plain(_short(word))}**”" for word, effect in lifts)
-        st.markdown(f"Rank {one.rank} falls {said}." if said else f"Rank {one.rank}: no word lifts it.")
+        st.markdown(f"Score of rank {one.rank}: " + (f"falls {said}." if said else "no word raises it."))
+    st.caption(
+        "In the tables: shares, which add up to the score. In the lines above and in “Words”: what the score loses "
+        "without a word. The two measures differ."
+    )
 
 
 def _short(words: str) -> str:

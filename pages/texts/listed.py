@@ -1,5 +1,7 @@
 """The list of a ranking: every text with its rank and score; a click selects one."""
 
+from contextlib import nullcontext
+
 import streamlit as st
 
 from encoder import texts
@@ -29,14 +31,16 @@ def draw(ranking: texts.Ranking, matches: tuple[int, ...] = ()) -> None:
         for one in ranking.rows[:LISTED]:
             match = " :material/check_circle:" if one.place in matches else ""
             text = plain(brief(ranking.collection.texts[one.place]))
-            st.button(
-                f"{one.rank}. **{number(one.score, DIGITS)}**{match} {text}",
-                key=f"texts:rank:{one.place}",
-                type="tertiary",
-                icon=SELECTED if one.place == chosen else None,
-                on_click=select,
-                args=(one.place,),
-            )
+            is_chosen = one.place == chosen
+            with st.container(key="texts-selected") if is_chosen else nullcontext():  # stays in sight: page.css
+                st.button(
+                    f"{one.rank}. **{number(one.score, DIGITS)}**{match} {text}",
+                    key=f"texts:rank:{one.place}",
+                    type="tertiary",
+                    icon=SELECTED if is_chosen else None,
+                    on_click=select,
+                    args=(one.place,),
+                )
     if len(ranking.scores) > LISTED:
         rank = st.number_input("Open the text of rank", 1, len(ranking.scores), 1, key="texts:of-rank")
         place = ranking.rows[rank - 1].place

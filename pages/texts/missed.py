@@ -29,11 +29,13 @@ def draw(subject: Subject) -> None:
     if found is None:
         return
     words = ", ".join(f"**{plain(word)}**" for word in found.unanswered) or "none"
+    function = ", ".join(plain(word) for word in found.left_out)
+    left_out = f" Function words, not listed: {function}." if function else ""
     first = " It was found first: select the text that you expected here." if found.ranked.rank == 1 else ""
     with answer.area():
         answer.draw(
             f"Rank {found.ranked.rank} of {len(ranking.scores):,}.{first}",
-            f"{found.said}: {words}.",
+            f"{found.said}: {words}.{left_out}",
         )
     left, right = st.columns(2)
     with left:

@@ -29,6 +29,14 @@ def draw(subject: Subject) -> None:
     if ranking is not None and subject.place is not None:
         rank = f"rank **{ranking.of(subject.place).rank}** of {len(ranking.scores):,}"
         said = f"“**{plain(_brief(subject.text, NAME))}**”, {rank}: {score}"
+    if ranking is not None and subject.given is None and ranking.usual is not None:
+        usual, best = ranking.usual, number(ranking.rows[0].score, 4)
+        none = st.container(key="texts-none")  # page.css
+        none.markdown(
+            f"**None stands out**: the best cosine, {best}, is not above what 90% of the pairs of "
+            f"{_whose(subject)} have ({number(usual.low, 2)} to {number(usual.high, 2)}). Limit: where the texts "
+            "are alike, this bound is high."
+        )
     with st.container(horizontal=True, vertical_alignment="center", key="texts-score"):
         st.markdown(f"{said}{_placed(subject)}.", width="content")
         if subject.place is not None and ranking is not None and subject.given is None:

@@ -48,8 +48,9 @@ def show(view: View) -> None:
         with right, st.container(gap="xsmall", key="texts-why"), errors_said():
             number_placed.draw(subject)
             offered = PARTS if is_text else {name: PARTS[name] for name in OF_MEDIA}
-            part = state.segmented(Params.part, "Explain", offered, label_visibility="collapsed")
-            DRAWN[part](subject)
+            with st.container(gap="xsmall", key="texts-part"):
+                part = state.segmented(Params.part, "Explain", offered, label_visibility="collapsed")
+                DRAWN[part](subject)
             number_placed.draw_compared(subject)
             exported.draw(subject)
     sources.say_limits()

@@ -184,7 +184,7 @@ def test_model_and_this_page_show_the_same_two_numbers_for_moved_norms() -> None
     tokens = residual_stream.output_agreement(one, other)
     _, vector = causal.outcomes_of(model, one, [other], causal.SentenceVector())
     said = written(visit("pre_post", text=text))
-    assert f"**{three_digits(tokens)}** (tokens" in said
+    assert f"**{three_digits(tokens)}** (mean over tokens)" in said
     assert f"**{three_digits(vector)}** (sentence" in said
     effect = picture(visit("model", norm="pre", text=text))["effect"]
     assert three_digits(tokens) in effect

@@ -59,7 +59,8 @@ def test_a_text_without_words_gets_a_sentence() -> None:
 
 def test_a_model_with_a_head_says_nothing_of_the_twins() -> None:
     app = visit("predict", text="the [MASK] sat", model="twin-pre")
-    assert "another task" not in written(app)
+    assert "masked-word head" not in written(app)
+    assert "all-MiniLM-L6-v2 has no masked-word head" in written(visit("predict", text="the [MASK] sat"))
 
 
 def test_the_twins_have_titles_in_the_sidebar() -> None:
@@ -97,7 +98,7 @@ def test_a_word_is_hidden_on_this_page_alone(model: str) -> None:
     twin = encoder.load("twin-pre", device="cpu")
     entry = twin.predict_masked(twin.trace("The [MASK] sat on the mat."), 8_000)[0]
     rank = entry.tokens.index("cat")
-    assert f"{entry.probabilities[rank]:.3f} (rank {rank + 1:,})" in written(app)
+    assert f"{entry.probabilities[rank]:.3f} (rank {rank + 1:,}) in twin-pre" in written(app)
     words(app).set_value(5).run()  # "mat": the cat comes back
     assert "The cat sat on the **[MASK]**." in written(app)
     assert app.query_params["hidden_word"] == "5"

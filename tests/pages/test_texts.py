@@ -63,6 +63,13 @@ def test_every_text_has_its_rank_and_a_click_selects_it(minilm: encoder.TextEnco
     assert [button.key for button in app.button if button.proto.icon == listed.SELECTED] == [f"texts:rank:{last.place}"]
 
 
+@pytest.mark.parametrize(("query", "stands_out"), [(QUERY, True), ("wrote angry letter landlord heating", False)])
+def test_the_page_says_that_no_text_stands_out(query: str, *, stands_out: bool, minilm: encoder.TextEncoder):
+    ranking = texts.rank(minilm, query, search.embed(minilm, LINES))
+    assert (ranking.usual is None) == stands_out
+    assert ("None stands out" in written(visit("texts", query=query))) != stands_out
+
+
 def test_the_command_line_explains_the_same_score(tmp_path: Path, minilm: encoder.TextEncoder):
     app = visit("texts", query=QUERY, text_place="2", each_word="1")
     line = shlex.split(exported(app, "bash"))
@@ -96,6 +103,8 @@ def test_a_miss_two_hits_and_all_hits_are_the_engines(minilm: encoder.TextEncode
     two = texts.compare(minilm, ranking, place, other)
     for table in app.dataframe[:2]:
         assert table.value["Difference"].sum() == pytest.approx(two.first.score - two.second.score, abs=1e-5)
+    word, effect = two.lifts[0][0]
+    assert f"Score of rank {two.first.rank}: falls by {number(effect, 3)} without “**{word}**”" in written(app)
     app = visit("texts", query=QUERY, explain="hits")
     assert_well(app)
     assert app.dataframe[0].value["Rank"].tolist() == [one.rank for one in ranking.rows[:10]]

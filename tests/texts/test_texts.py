@@ -40,6 +40,21 @@ def test_every_text_has_its_score_and_rank(minilm: encoder.TextEncoder, ranking:
         ranking.of(5)
 
 
+def test_no_text_stands_out_where_the_best_score_is_usual_among_the_texts():
+    vectors = np.random.default_rng(0).normal(size=(7, 16))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    collection = search.Collection(tuple("abcdefg"), vectors.astype(np.float32), "m")
+    cosines = (vectors @ vectors.T)[np.triu_indices(7, 1)]
+    high = np.quantile(cosines, 0.95)
+    for best, is_usual in ((high - 0.01, True), (high + 0.01, False), (cosines.min() - 1, True)):
+        found = texts.Ranking("q", collection, np.array([best, *[best - 1] * 6]), "cosine")
+        assert (found.usual is not None) == is_usual
+        assert not is_usual or found.usual.high == pytest.approx(high, abs=1e-6)
+    assert dataclasses.replace(found, kind="MaxSim").usual is None, "pairs of texts have another score"
+    few = dataclasses.replace(collection, texts=("a", "b", "c"), vectors=collection.vectors[:3])
+    assert texts.Ranking("q", few, np.full(3, -1.0), "cosine").usual is None
+
+
 def test_other_scores_rank_too(minilm: encoder.TextEncoder):
     found = texts.rank(minilm, QUERY, search.embed(minilm, TICKETS[:2]), kind="MaxSim")
     expected = [encoder.similarity.late_interaction(minilm, QUERY, text).score for text in TICKETS[:2]]
@@ -92,6 +107,8 @@ def test_a_text_that_was_not_found_says_why_and_what_would_move_it(minilm: encod
     assert missed.ranked.rank == ranking.of(2).rank
     assert "package" in missed.unanswered
     assert not {"the", "was"} & set(missed.unanswered), "function words are no reason"
+    named = {*missed.unanswered, *missed.left_out}
+    assert named == {word for word, share in missed.answers if share < missed.least}, "none is dropped in silence"
     little = dataclasses.replace(missed, answers=(("parcel", -0.003), ("kettle", 0.2)))
     assert little.unanswered == (), "a share that hardly moves the rank is no reason"
     best = missed.edits[0]
