@@ -16,7 +16,6 @@ from pages.components import head_grid
 from pages.components.button import button
 from pages.components.events import GridEvent
 from pages.components.head_grid import store_maps
-from pages.components.lazy import popover
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View, head_measures, maps, selection
 from pages.core.widgets import over_image
@@ -29,6 +28,7 @@ from pages.heads.head_maps import digest
 from pages.heads.params import AllHeads, Params, SideB
 from pages.heads.types import page as types
 from pages.state import Head, state
+from pages.state.bare import is_bare
 
 #: Of the grid.
 KEY = "grid"
@@ -153,10 +153,11 @@ def controls(view: View) -> str:
     """
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         types.choose(view)
-        part = popover("Adjust", "grid", icon=":material/tune:")
+        # Drawn while it is closed, as in `answer`: a part of the page follows.
+        drawer = None if is_bare() else st.popover("Adjust", icon=":material/tune:", key="adjust-grid", width="content")
     known, offered = head_measures.offered(view.trace), head_measures.offered_types(view.trace)
-    if part is not None:
-        with part:
+    if drawer is not None:
+        with drawer:
             titles = {"": "None"} | {name: one.title for name, one in known.items()}
             state.selectbox(Params.measure, "Colour heads by a measure", titles)
             return head_measures.type_filter(view.trace, "Any head type")

@@ -20,7 +20,6 @@ def test_a_weight_is_cut_from_the_answer_to_a_click(minilm: encoder.TextEncoder)
     app = visit("heads", text=TEXT, layer="2", head="9", i="3", j="5")
     assert_well(app)
     assert "Edited" not in written(app)
-    app.session_state["lazy:answer-edit"] = True
     app.run()
     app.slider(key="answer-edit:value").set_value(0.5).run()
     press(app, "Set it to 0.5")

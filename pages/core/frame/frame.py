@@ -37,7 +37,8 @@ V = TypeVar("V")
 OF_EVERY_PAGE = {"text", "pair", "model", "source", "norm"}
 _VIEW, _OPEN, _PAGES, _TITLE = "_current_view", "_open_page", "_pages_of_last_runs", "_title_place"
 #: Where layer and head are chosen, with the config that sets their limits; whether parts of the page may run.
-_PLACE, _IN_PARTS = "_place_controls", "_runs_in_parts"
+#: Whether a click in a part runs the whole page, which shows more of its values.
+_PLACE, _IN_PARTS, _WHOLE = "_place_controls", "_runs_in_parts", "_runs_whole"
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
 QUICK_FLOPS = 10**10
 CAUSAL = "Causal mask: no token attends to a later one."
@@ -98,7 +99,8 @@ def run(
             if texts := state.kept():
                 kept_text(texts, key="kept-text")
         with visit.beside() as is_shown:
-            st.session_state[_IN_PARTS] = not (home or visit.is_shared() or export.is_open())
+            st.session_state[_IN_PARTS] = not (home or visit.is_shared())
+            st.session_state[_WHOLE] = export.is_open()
             draw = page.run if is_shown else lambda: None
             has_input = entry.uses and not entry.own_controls and is_shown is not None
             if not entry.uses or is_shown is None:
@@ -153,7 +155,7 @@ def part(draw: Callable[[View], V], view: View, changes: Collection[Param[Any]])
 def _draw_again(draw: Callable[[View], V], view: View, changes: Collection[Param[Any]]) -> V:
     """Run a part of the page by itself."""
     with _values(part=True):
-        if state.has_changed(besides=changes):
+        if st.session_state[_WHOLE] or state.has_changed(besides=changes):
             touch()
             st.rerun()
         toast.draw()
@@ -247,7 +249,7 @@ def _draw(draw: Callable[[], None], view: View, area: DeltaGenerator, entry: Pag
         return
     moved = bool(entry.measured) and norm_change.before(view) is not None
     if moved:  # the line about the change is of the open head
-        st.session_state[_IN_PARTS] = False
+        st.session_state[_WHOLE] = True
     place = area.container(key="norm-change") if moved else area
     draw()
     if moved:  # after the page: it needs a run with the norms as they were

@@ -18,7 +18,6 @@ from encoder.measure import ranking
 from encoder.measure.ranking import Weights
 from pages.components.button import button
 from pages.components.headers import Together
-from pages.components.lazy import popover
 from pages.core.inputs import edited
 from pages.core.view import View, ViewParams, selection
 from pages.core.words import gestures, token_names
@@ -128,10 +127,9 @@ def _edit(cell: Mapping[str, Any]) -> None:
     place = [cell.get(param.name, state.get(param)) for param in CELL]
     if None in place:
         return
-    part = popover("Cut or set", "answer-edit", icon=":material/content_cut:", type="tertiary")
-    if part is None:
-        return
-    with part:
+    # Drawn while it is closed: in a part of the page, Streamlit's client mixes up the end of an open one with a click
+    # elsewhere.
+    with st.popover("Cut or set", icon=":material/content_cut:", type="tertiary", width="content", key="answer-edit"):
         value = st.slider(
             "Weight, 0 to 1",
             0.0,
