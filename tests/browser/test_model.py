@@ -198,7 +198,7 @@ def test_a_former_address_opens_the_same_part(visit: Callable[..., Page], addres
 def test_another_norm_placement_keeps_head_and_tokens(visit: Callable[..., Page]) -> None:
     page = visit("/?start=1", reduced_motion="reduce")
     answer = page.locator(".stMain p", has_text=re.compile(r"In L\d"))
-    said = re.compile(r"In (L\d+ H\d+).*?, (\S+) attends to (\S+): (.+?)\. Rank")
+    said = re.compile(r"In (L\d+ H\d+).*?, (\S+) attends to (\S+): (.+?) \(")
     before = said.search(answer.inner_text())
     norms = ".enc-model-norm.enc-{}"
     expect(page.locator(norms.format("post"))).to_have_count(2)

@@ -18,20 +18,20 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 SENTENCE = "text=The+animal+didn%27t+cross+the+street+because+it+was+too+tired."
 #: Every page with a map, and its parts that have one; never the same page twice in a row, so that a page that is there
-#: is the one that was opened.
+#: is the one that was opened. Not Pre/post-norm, whose two maps and their difference stand in a row.
 WITH_MAP = [
     f"/?start=1&{SENTENCE}", f"/heads?{SENTENCE}", f"/contribution?beyond=moves&{SENTENCE}",
     f"/heads?all_heads=roles&{SENTENCE}", f"/contribution?beyond=rollout&{SENTENCE}",
     f"/heads?all_heads=corpus&{SENTENCE}", f"/contribution?beyond=plane&{SENTENCE}", f"/positions?{SENTENCE}",
     f"/norms?{SENTENCE}", f"/positions?positions_part=encoding&{SENTENCE}", f"/interventions?{SENTENCE}",
-    f"/feed_forward?{SENTENCE}", f"/interventions?intervention=patching&{SENTENCE}", f"/pre_post?{SENTENCE}",
+    f"/feed_forward?{SENTENCE}", f"/interventions?intervention=patching&{SENTENCE}",
     "/predict?model=digit-words&predict=caption", f"/texts?{SENTENCE}&explain=pairs", "/texts?explain=map",
 ]  # fmt: skip
 LEAST = (900, 520)
 #: Pages whose map is measured on a larger screen too.
 LARGER = (f"/heads?{SENTENCE}", f"/norms?{SENTENCE}")
-#: Pages whose largest map follows another picture, or the input.
-BELOW = ("/pre_post", "/predict")
+#: A page whose largest map follows the input.
+BELOW = "/predict"
 DRAWN = """() => document.querySelector(".stMain :is(.enc-plot, .enc-model).enc-drawn")"""
 #: [width, height] of the largest drawing, and of its map, the cells without labels; the lower edge of the cells.
 LARGEST = """() => {
@@ -49,7 +49,7 @@ ROWS = """() => [...document.querySelectorAll(".stMain .js-plotly-plot")].flatMa
 })"""
 
 
-@pytest.mark.slow("loads seventeen pages at one size")
+@pytest.mark.slow("loads sixteen pages at one size")
 def test_the_main_picture_has_room_on_a_laptop_and_more_on_a_larger_screen(visit: Callable[..., Page]) -> None:
     page = visit(WITH_MAP[0], width=1366, height=768)
     page.wait_for_function(DRAWN)
