@@ -116,7 +116,7 @@ def test_a_map_has_the_weights_of_its_head() -> None:
     [
         ("cut-a-word", [4], "book|shelf"),
         ("sort-by-weight", ["street", "cross", "[CLS]", "tired", "animal"], "street > cross > [CLS] > tired > animal"),
-        ("draw-a-mask", np.tril(np.ones((4, 4)), -1).tolist(), "score 0.2 to 0.3"),
+        ("draw-a-mask", np.tril(np.ones((4, 4)), -1).tolist(), "20 to 30 points"),
     ],
 )
 def test_a_gesture_shows_and_exports_what_the_class_did(name: str, given: Any, label: str) -> None:

@@ -47,7 +47,7 @@ def draw(question: Question, look: Look, given: Any, key: str, before_why: Calla
         because = f" Perhaps you thought: “{plain(reason)}”" if reason else ""
         st.warning(f"Not quite.{said}{because} {true}", icon=":material/cancel:")
     if isinstance(question, gestures.GestureQuestion):
-        st.caption(f"Score: {grade.score:.2f} of 1")
+        st.caption(f"Points: {gestures.points(grade.score)} of 100")
         gesture(question.task(look).header, key=key, given=answer, truth=truth.value)
         before_why()
         _why(question, truth)
