@@ -12,9 +12,9 @@ import pytest
 
 from pages.core.frame.frame import import_params
 from pages.core.words import symbols
-from pages.teaching.lessons import library
+from pages.teaching.lessons import library, worksheet
 from pages.teaching.lessons.lesson import Step
-from pages.teaching.questions import Look, Question, gestures, read_question
+from pages.teaching.questions import Look, Question, gestures, quantities, read_question
 from pages.teaching.questions.kinds import NumberQuestion
 from pages.teaching.rooms import Asked
 from pages.teaching.stage import bars, exhibit, results, wall
@@ -134,3 +134,15 @@ def test_a_gesture_shows_and_exports_what_the_class_did(name: str, given: Any, l
     first, second = results.rows(question, look, answers, {}, 1, {})
     assert first["answer"] == (json.dumps(given) if is_drawn else label)
     assert second["answer"] == first["right_answer"] != ""
+
+
+def test_a_simulation_is_called_one_and_has_one_precision_on_screen_and_paper() -> None:
+    question, look, step = of_lesson("03-one-weight-by-hand", 5)
+    assert isinstance(question, NumberQuestion)
+    shown = face(question, look, {}, revealed=True)
+    paper = worksheet.numbers(question, step)
+    assert paper is not None
+    for written in (shown, paper):
+        assert f"{quantities.PAIRS:,} random pairs" in written
+        for value in question.tried(look, 0).values():
+            assert re.search(rf"[> ]{value:.2f}\b(?!\.)", written)

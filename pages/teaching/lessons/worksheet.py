@@ -153,7 +153,8 @@ def _of_number(question: NumberQuestion, look: Look) -> str | None:
     asked = question.asked
     if question.trial:
         tried = question.tried(look, 0).items()
-        return _small("Simulated: " + ", ".join(f"{label}: {value:.2f}" for label, value in tried))
+        said = ", ".join(f"{label}: {value:.{controls.SIMULATED}f}" for label, value in tried)
+        return _small(f"{question.simulated}. {said}")
     if is_given(question) or asked.quantity.name == "query_components":
         return ""
     if asked.quantity.name == "config" and (field := asked.arguments.get("field")) in SIZES:
