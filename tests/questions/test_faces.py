@@ -146,3 +146,14 @@ def test_a_simulation_is_called_one_and_has_one_precision_on_screen_and_paper() 
         assert f"{quantities.PAIRS:,} random pairs" in written
         for value in question.tried(look, 0).values():
             assert re.search(rf"[> ]{value:.2f}\b(?!\.)", written)
+
+
+def test_screen_and_paper_write_a_row_alike_and_number_equal_tokens() -> None:
+    question, look, step = of_lesson("03-one-weight-by-hand", 4)
+    paper = worksheet.numbers(question, step)
+    assert paper is not None
+    on_screen = exhibit.row(question, look, question.truth(look))
+    assert any(line.said.startswith("<") for line in on_screen), "a tiny weight"
+    assert len({line.label for line in on_screen}) == len(on_screen), "the same word twice"
+    for line in on_screen:
+        assert f"<b>{html.escape(line.label)}</b> <i>{html.escape(line.said)}</i>" in paper

@@ -19,6 +19,7 @@ from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQu
 from pages.teaching.questions.open_kinds import ChoiceQuestion, ConceptQuestion, ConclusionQuestion
 from pages.teaching.questions.quantities import Asked, read_quantity
 from pages.teaching.questions.question import Choosing
+from pages.teaching.stage import exhibit
 
 #: A line to write on; a conclusion has three.
 LINE = '<p class="write">&nbsp;</p>'
@@ -207,14 +208,14 @@ def _place(asked: Asked, look: Look) -> tuple[Look, str | int]:
 
 def _row(look: Look, query: str | int, *, norms: bool = False) -> str:
     """The row of a query: each token with its weight. norms: also times the norm of its transformed value."""
-    i, labels = look.token(query), look.trace.labels
+    i, labels = look.token(query), look.names
     columns, names = [look.row(query)], "weight"
     if norms:
         weighted = norm_weighting.norm_weighted(look.trace, look.layer, look.head, slice(i, i + 1))[0].tolist()
         columns.append(np.array(weighted))
         names += f", then weight × norm of the transformed value (before rounding, their sum is {sum(weighted):.3f})"
     cells = (
-        f"<span><b>{escape(label)}</b> " + " ".join(f"<i>{one[at]:.3f}</i>" for one in columns) + "</span> "
+        f"<span><b>{escape(label)}</b> " + " ".join(f"<i>{escape(exhibit.weight(float(one[at])))}</i>" for one in columns) + "</span> "
         for at, label in enumerate(labels)
     )
     title = f"L{look.layer} H{look.head}, row of “{labels[i]}” in “{look.text}” Each token with its {names}."
