@@ -159,8 +159,9 @@ def _of_number(question: NumberQuestion, look: Look) -> str | None:
     if is_given(question) or asked.quantity.name == "query_components":
         return ""
     if asked.quantity.name == "config" and (field := asked.arguments.get("field")) in SIZES:
-        known = (says.format(getattr(look.loaded.config, name)) for name, says in SIZES.items() if name != field)
-        return _small("In this model, " + "; ".join(known) + ".")
+        sizes = {name: getattr(look.loaded.config, name) for name in SIZES if name != field}
+        known = [SIZES[name].format(size) for name, size in sizes.items() if str(size) not in question.ask]
+        return _small("In this model, " + "; ".join(known) + ".") if known else ""
     if asked.quantity.name == "config" and asked.arguments.get("field") == "d_ffn":
         config = look.loaded.config
         return _small(f"In this model, {OF_FFN.format(config.d_model * config.d_ffn, config.d_model)}.")
