@@ -14,7 +14,7 @@ from pages.core.frame.frame import import_params
 from pages.core.words import symbols
 from pages.teaching.lessons import library, worksheet
 from pages.teaching.lessons.lesson import Step
-from pages.teaching.questions import Look, Question, gestures, quantities, read_question
+from pages.teaching.questions import Look, Question, controls, gestures, quantities, read_question
 from pages.teaching.questions.kinds import NumberQuestion
 from pages.teaching.rooms import Asked
 from pages.teaching.stage import bars, exhibit, results, wall
@@ -157,3 +157,28 @@ def test_screen_and_paper_write_a_row_alike_and_number_equal_tokens() -> None:
     assert len({line.label for line in on_screen}) == len(on_screen), "the same word twice"
     for line in on_screen:
         assert f"<b>{html.escape(line.label)}</b> <i>{html.escape(line.said)}</i>" in paper
+
+
+def test_a_question_about_sizes_names_the_models_own() -> None:
+    question, look, _ = of_lesson("03-one-weight-by-hand", 1)
+    config = look.loaded.config
+    assert {str(config.d_model), str(config.n_heads)} <= set(re.findall(r"\d+", question.ask))
+    assert question.truth(look).value == config.d_model / config.n_heads
+
+
+def test_every_number_says_how_near_counts_as_right() -> None:
+    for lesson in library.lessons()[0]:
+        for _, step in lesson.numbered():
+            question = step.question
+            if not isinstance(question, NumberQuestion) or question.within == 0:
+                continue
+            look = library.look_of(step.view)
+            truth = question.truth(look)
+            said = f"{question.within if question.within is not None else question.factor:g}"
+            found = re.search(r"Within (?:a factor of )?([\d.]+) counts", controls.true_value(question, look, truth))
+            assert found
+            assert found[1] == said
+            low, high = question.accepted(truth)
+            assert question.is_right(low, look)
+            assert not question.is_right(high + abs(high) + 1e-3, look)
+            assert found[0] in face(question, look, {}, revealed=True)

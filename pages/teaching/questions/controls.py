@@ -300,4 +300,9 @@ def true_value(question: Question, look: Look, truth: Truth) -> str:
         case "sentence":
             return f"A sentence that works: “{listed}”"
         case _:
-            return f"The answer is: {listed.rstrip('.')}."
+            return f"The answer is: {listed.rstrip('.')}. {tolerance(question)}".rstrip()
+
+
+def tolerance(question: Question) -> str:
+    """Which numbers count as right besides the answer; "" for other questions."""
+    return question.tolerance if isinstance(question, kinds.NumberQuestion) else ""

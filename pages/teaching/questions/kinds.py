@@ -205,6 +205,13 @@ class NumberQuestion(OfQuantity, Question):
         return sorted([truth.value / self.factor, truth.value * self.factor])
 
     @property
+    def tolerance(self) -> str:
+        """Which other numbers count as right, in a sentence; "" where none does."""
+        if self.within is not None:
+            return f"Within {self.within:g} counts as right." if self.within else ""
+        return f"Within a factor of {self.factor:g} counts as right."
+
+    @property
     def simulated(self) -> str:
         """What the numbers of a trial are, and from how many draws."""
         counts = {read_quantity(one).arguments.get("pairs", PAIRS) for one in (self.trial or {}).values()}

@@ -241,7 +241,8 @@ def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote, 
         lines = options(question, look, vote.bars)
         said = _listed([replace(line, right=line.label in right) for line in lines])
     said = "" if is_marked else said
-    why = f"<p class='enc-wall-why'>{in_html(question.why)}</p>" if question.why else ""
+    reason = f"{controls.tolerance(question)} {question.why}".strip()
+    why = f"<p class='enc-wall-why'>{in_html(reason)}</p>" if reason else ""
     if shown := exhibit.picture(question, look, view, truth):
         bars = f"<div>{bars}</div>{shown}" if bars else shown
     if question.kind != "gesture":
