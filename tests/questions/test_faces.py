@@ -14,7 +14,7 @@ from pages.core.frame.frame import import_params
 from pages.core.words import symbols
 from pages.teaching.lessons import library, worksheet
 from pages.teaching.lessons.lesson import Step
-from pages.teaching.questions import Look, Question, controls, gestures, quantities, read_question
+from pages.teaching.questions import Look, Question, controls, gestures, misconceptions, quantities, read_question
 from pages.teaching.questions.kinds import NumberQuestion
 from pages.teaching.rooms import Asked
 from pages.teaching.stage import bars, exhibit, results, wall
@@ -182,3 +182,17 @@ def test_every_number_says_how_near_counts_as_right() -> None:
             assert question.is_right(low, look)
             assert not question.is_right(high + abs(high) + 1e-3, look)
             assert found[0] in face(question, look, {}, revealed=True)
+
+
+@pytest.mark.parametrize("language", ["", "es"])
+def test_a_known_mistake_is_about_the_lengths_of_its_question(language: str) -> None:
+    found = library.find("09-cost", language)
+    assert found
+    step = found.step(2)
+    assert isinstance(step.question, NumberQuestion)
+    look = library.look_of(step.view)
+    reason, misconception = step.question.reason(4 * 201_326_592, look)
+    assert misconception == "length-linear"
+    general = misconceptions.BY_ID[misconception].belief
+    assert reason != general, "the question has four times the text, the belief twice"
+    assert step.question.truth(look).formula == ""

@@ -400,7 +400,7 @@ def _norm_statistic(look: Look, token: str | int, norm: str, side: str, which: i
     return float(getattr(found, side)[which][found.names.index(norm), look.token(token)])
 
 
-@_quantity(r"\text{FLOPs of one layer}")
+@_quantity()
 def _layer_flops(look: Look, n: int, part: str = "all") -> float:
     parts = {one.key: one.flops for one in costs.layer_parts(look.loaded.config, n)}
     one_of("part", part, ("all", *parts))
