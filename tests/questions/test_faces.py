@@ -196,3 +196,14 @@ def test_a_known_mistake_is_about_the_lengths_of_its_question(language: str) -> 
     general = misconceptions.BY_ID[misconception].belief
     assert reason != general, "the question has four times the text, the belief twice"
     assert step.question.truth(look).formula == ""
+
+
+def test_options_have_one_order_on_every_screen_and_their_bars_a_heading() -> None:
+    question, look, _ = of_lesson("09-cost", 3)
+    answers = {"one": "false", "two": "false", "three": "true"}
+    vote = results.vote("order", answers, question, look)
+    shown = face(question, look, answers, revealed=True)
+    on_wall = re.findall(r"<li[^>]*><span>(\w+)", shown)
+    assert [bar.label for bar in vote.bars] == on_wall == ["True", "False"]
+    assert results.HEADING in shown
+    assert results.HEADING not in face(question, look, answers, hides_bars=True)

@@ -211,8 +211,8 @@ def _open(question: Question, look: Look | None, vote: results.Vote | None) -> s
     if question.kind == "gesture":
         return f"<p class='enc-wall-task'>{DOES['gesture']}</p>{HANDS}"
     if not lines:
-        counted = "".join(f"<li>{_bar(line)}</li>" for line in _counted(question, vote.bars if vote else ()))
-        said = f"<p class='enc-wall-does'>{DOES.get(question.kind, '')}</p><ol class='enc-wall-options'>{counted}</ol>"
+        said = f"<p class='enc-wall-does'>{DOES.get(question.kind, '')}</p>"
+        said += _listed(_counted(question, vote.bars if vote else ()))
     else:
         short = all(len(line.label) <= SHORT_OPTION for line in lines)
         said = _listed(lines, " enc-wall-short" if short and len(lines) > 4 else "")
@@ -232,7 +232,8 @@ def _exhibit(bars: str, below: str = "") -> str:
 
 def _listed(lines: Sequence[Line], names: str = "") -> str:
     items = "".join(f"<li{' data-right' if line.right else ''}>{_bar(line)}</li>" for line in lines)
-    return f"<ol class='enc-wall-options{names}'>{items}</ol>"
+    heading = f"<p class='enc-wall-heading'>{results.HEADING}</p>" if any(line.said for line in lines) else ""
+    return f"{heading}<ol class='enc-wall-options{names}'>{items}</ol>"
 
 
 def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote, view: Mapping[str, str]) -> str:
