@@ -247,7 +247,9 @@ def _row(look: Look, query: str | int, *, norms: bool = False) -> str:
         columns.append(np.array(weighted))
         names += f", then weight × norm of the transformed value (before rounding, their sum is {sum(weighted):.3f})"
     cells = (
-        f"<span><b>{escape(label)}</b> " + " ".join(f"<i>{escape(exhibit.weight(float(one[at])))}</i>" for one in columns) + "</span> "
+        f"<span><b>{escape(label)}</b> "
+        + " ".join(f"<i>{escape(exhibit.weight(float(one[at])))}</i>" for one in columns)
+        + "</span> "
         for at, label in enumerate(labels)
     )
     title = f"L{look.layer} H{look.head}, row of “{labels[i]}” in “{look.text}” Each token with its {names}."
