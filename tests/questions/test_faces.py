@@ -12,12 +12,14 @@ import pytest
 
 from pages.core.frame.frame import import_params
 from pages.core.words import symbols
+from pages.teaching.desk import desk
 from pages.teaching.lessons import library, worksheet
 from pages.teaching.lessons.lesson import Step
 from pages.teaching.questions import Look, Question, controls, gestures, misconceptions, quantities, read_question
 from pages.teaching.questions.kinds import NumberQuestion
+from pages.teaching.questions.open_kinds import ConclusionQuestion, DrawQuestion
 from pages.teaching.rooms import Asked
-from pages.teaching.stage import bars, exhibit, results, wall
+from pages.teaching.stage import bars, exhibit, outcome, results, wall
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -207,3 +209,26 @@ def test_options_have_one_order_on_every_screen_and_their_bars_a_heading() -> No
     assert [bar.label for bar in vote.bars] == on_wall == ["True", "False"]
     assert results.HEADING in shown
     assert results.HEADING not in face(question, look, answers, hides_bars=True)
+
+
+def test_a_drawn_row_is_graded_by_its_overlap() -> None:
+    question, look, _ = of_lesson("03-one-weight-by-hand", 6)
+    assert isinstance(question, DrawQuestion)
+    row = np.array(question.truth(look).value)
+    uniform = np.full(len(row), 1 / len(row))
+    for drawn, overlap in ((row, 100), (uniform, int(100 * np.minimum(row, uniform).sum()))):
+        said = outcome.overlap(question, question.grade(drawn.tolist(), look))
+        assert [int(one) for one in re.findall(r"(\d+)%", said)] == [overlap, 70]
+
+
+@pytest.mark.parametrize("number", [6, 7])
+def test_the_teacher_reads_first_what_is_right(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    question, look, _ = of_lesson("03-one-weight-by-hand", number)
+    said: list[str] = []
+    monkeypatch.setattr(desk.st, "markdown", said.append)
+    monkeypatch.setattr(desk.st, "caption", said.append)
+    desk._ahead(question, look)
+    if isinstance(question, ConclusionQuestion):
+        assert question.model.split()[0] in said[0]
+    else:
+        assert look.names[int(np.argmax(question.truth(look).value))] in said[0]

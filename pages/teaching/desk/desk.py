@@ -38,6 +38,8 @@ _CLOSES = "_desk_closes"
 _KNOWN = "_desk_known_"
 #: Answers whose reasons the teacher may ask for, and names for each.
 MOST_ASKED = 3
+#: Weights of a row that the teacher knows before the result.
+STRONGEST = 3
 
 
 def draw(own: Seat, now: Room) -> None:
@@ -257,10 +259,11 @@ def _ahead(question: Question, look: Look | None) -> None:
         st.markdown(f"**Only you see this.** A model answer: {in_markdown(question.model)}")
     truth = None if look is None else question.truth(look)
     if look is not None and truth is not None and truth.value is not None and question.kind != "test":
-        said = "The model’s row:" if question.kind == "draw" else controls.true_value(question, look, truth)
+        said = controls.true_value(question, look, truth)
+        if question.kind == "draw":  # the whole row would move the class's answers out of the window
+            strongest = sorted(exhibit.row(question, look, truth), key=lambda line: -line.share)[:STRONGEST]
+            said = f"The largest weights: {', '.join(f'{one.label} {one.said}' for one in strongest)}."
         st.markdown(f"**Only you see this.** {in_markdown(said)}")
-        if question.kind == "draw":
-            st.html(exhibit.html(question, look, truth))
     if question.hint:
         st.caption(f"A hint to say: {in_markdown(question.hint)}")
 
