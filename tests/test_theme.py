@@ -145,3 +145,14 @@ def test_no_style_watches_the_whole_page() -> None:
         style = file.read_text(encoding="utf-8")
         assert not watching.search(style), file.name
         assert not nameless.search(style), file.name
+
+
+@pytest.mark.parametrize("path", ["pages/core/frame/frame.css", "encoder/drawing/shared.css"])
+def test_a_button_that_is_hovered_or_pressed_can_be_read(path: str) -> None:
+    css = (ROOT / path).read_text(encoding="utf-8")
+    grounds = re.findall(r"enabled:is\(:hover, :active[^{]*{[^}]*background(?:-color)?: light-dark\((.*?)\)", css)
+    assert len(grounds) == 1
+    for ground, text in zip(
+        grounds[0].split(", "), ("#ffffff", SETTINGS["theme"]["dark"]["backgroundColor"]), strict=True
+    ):
+        assert contrast(ground, text) >= TEXT_CONTRAST

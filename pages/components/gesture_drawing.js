@@ -357,7 +357,7 @@ export function drawGesture(header, answer) {
   const root = make("div", { class: "enc-root enc-gesture" }, inner);
   if (header.truth !== null && header.truth !== undefined) return root;
   const note = make("p", { role: "status", class: "enc-gesture-note" });
-  const done = make("button", { type: "button", class: "enc-save" }, "Answer");
+  const done = make("button", { type: "button", class: "enc-save enc-answer" }, "Answer");
   done.addEventListener("click", () => {
     const given = read();
     note.textContent = given === null ? "Nothing is marked yet. Mark at least one cell, then answer." : "";

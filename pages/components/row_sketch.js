@@ -9,7 +9,7 @@ class SketchView {
   /** @param {HTMLElement} parent */
   constructor(parent) {
     this.rows = make("div", { class: "enc-sketch-rows" });
-    this.button = make("button", { type: "button", class: "enc-save" });
+    this.button = make("button", { type: "button", class: "enc-save enc-answer" });
     this.status = make("span", { role: "status" });
     this.root = make("div", { class: "enc-root enc-sketch" }, this.rows, this.button, this.status);
     this.button.addEventListener("click", () => this.answer());
@@ -26,7 +26,9 @@ class SketchView {
     if (changed !== this.changed) {
       this.changed = changed;
       this.sliders = header.labels.map((label) => this.slider(label));
-      this.rows.replaceChildren(...this.sliders.map((slider) => slider.row));
+      const heads = ["", "", "yours", "model"].map((text) => make("span", {}, text));
+      this.heads = make("div", { class: "enc-sketch-row enc-sketch-heads", hidden: "" }, ...heads);
+      this.rows.replaceChildren(this.heads, ...this.sliders.map((slider) => slider.row));
     }
     const { drawn, truth } = arrays;
     if (drawn) {
@@ -35,6 +37,7 @@ class SketchView {
     }
     this.sliders.forEach((slider, at) => this.showTruth(slider, truth?.data[at]));
     this.button.hidden = Boolean(truth);
+    this.heads.hidden = !truth;
     this.share();
   }
 

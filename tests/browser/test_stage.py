@@ -155,6 +155,13 @@ def test_a_question_and_its_options_are_in_the_window_and_no_page_tells_the_answ
         wait_until_none(wall, CUT, [".enc-wall :is(h1, p, li, tr, footer), .st-key-wall-gesture .enc-gesture > *", 0])
         wait_until_none(wall, HIDDEN_ROWS)
         wait_until_none(wall, SMALL)
+        if not step.view:  # neither the page nor the picture of the step before
+            desk.get_by_role("button", name="Close the question").click()
+            expect(wall.locator(".enc-wall h1")).to_have_text(step.title)
+            together(desk, wall, phone)
+            expect(wall.locator(BEHIND)).to_have_count(0)
+            for page in (wall, phone):
+                expect(page.locator(".enc-gesture-right")).to_be_visible()
 
 
 def class_of(question: Question, look: Look) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import math
 import re
 import zipfile
 from urllib.parse import parse_qs, urlsplit
@@ -240,3 +241,22 @@ def test_foreign_text_is_text() -> None:
     assert "<script" not in (question.findtext("questiontext/text") or "")
     assert all("<script" not in (one.findtext("text") or "") for one in question.findall("answer"))
     assert ET.fromstring(platforms.qti_item(made[0])).find(f".//{NS}prompt").text == hostile  # type: ignore[union-attr]
+
+
+def test_a_question_about_cost_brings_the_numbers_that_it_is_computed_from() -> None:
+    found = {item.title.split()[0]: item for item in platforms.items(library.find("09-cost"))}  # type: ignore[arg-type]
+    for place in ("9.1", "9.2", "9.3", "9.4"):
+        assert found[place].given, place
+    config = library.look_of({}).loaded.config
+    sizes = {"n": 1024, "D": config.d_model, "F": config.d_ffn, "HK": config.n_heads * config.d_head}
+
+    def computed(title: str) -> float:
+        formula = re.search(rf"{re.escape(title)}: ([\d nDFHK×]+)", found["9.3"].given or "")
+        assert formula
+        return math.prod(sizes.get(one) or int(one) for one in formula[1].split(" × "))
+
+    assert (computed("Scores q·k") > computed("Feed-forward matrices")) == next(
+        text == "True" for text, right, _ in found["9.3"].options if right
+    )
+    assert found["9.1"].right == 2 * 1024 * 1024 * config.d_model
+    assert f"HK = {config.d_model:,}" in (found["9.1"].given or "")

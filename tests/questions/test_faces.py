@@ -12,12 +12,14 @@ import pytest
 
 from pages.core.frame.frame import import_params
 from pages.core.words import symbols
-from pages.teaching.lessons import library
+from pages.teaching.desk import desk
+from pages.teaching.lessons import library, worksheet
 from pages.teaching.lessons.lesson import Step
-from pages.teaching.questions import Look, Question, gestures, read_question
+from pages.teaching.questions import Look, Question, controls, gestures, misconceptions, quantities, read_question
 from pages.teaching.questions.kinds import NumberQuestion
+from pages.teaching.questions.open_kinds import ConclusionQuestion, DrawQuestion
 from pages.teaching.rooms import Asked
-from pages.teaching.stage import bars, exhibit, results, wall
+from pages.teaching.stage import bars, exhibit, outcome, results, wall
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -116,7 +118,7 @@ def test_a_map_has_the_weights_of_its_head() -> None:
     [
         ("cut-a-word", [4], "book|shelf"),
         ("sort-by-weight", ["street", "cross", "[CLS]", "tired", "animal"], "street > cross > [CLS] > tired > animal"),
-        ("draw-a-mask", np.tril(np.ones((4, 4)), -1).tolist(), "score 0.2 to 0.3"),
+        ("draw-a-mask", np.tril(np.ones((4, 4)), -1).tolist(), "20 to 30 points"),
     ],
 )
 def test_a_gesture_shows_and_exports_what_the_class_did(name: str, given: Any, label: str) -> None:
@@ -134,3 +136,99 @@ def test_a_gesture_shows_and_exports_what_the_class_did(name: str, given: Any, l
     first, second = results.rows(question, look, answers, {}, 1, {})
     assert first["answer"] == (json.dumps(given) if is_drawn else label)
     assert second["answer"] == first["right_answer"] != ""
+
+
+def test_a_simulation_is_called_one_and_has_one_precision_on_screen_and_paper() -> None:
+    question, look, step = of_lesson("03-one-weight-by-hand", 5)
+    assert isinstance(question, NumberQuestion)
+    shown = face(question, look, {}, revealed=True)
+    paper = worksheet.numbers(question, step)
+    assert paper is not None
+    for written in (shown, paper):
+        assert f"{quantities.PAIRS:,} random pairs" in written
+        for value in question.tried(look, 0).values():
+            assert re.search(rf"[> ]{value:.2f}\b(?!\.)", written)
+
+
+def test_screen_and_paper_write_a_row_alike_and_number_equal_tokens() -> None:
+    question, look, step = of_lesson("03-one-weight-by-hand", 4)
+    paper = worksheet.numbers(question, step)
+    assert paper is not None
+    on_screen = exhibit.row(question, look, question.truth(look))
+    assert any(line.said.startswith("<") for line in on_screen), "a tiny weight"
+    assert len({line.label for line in on_screen}) == len(on_screen), "the same word twice"
+    for line in on_screen:
+        assert f"<b>{html.escape(line.label)}</b> <i>{html.escape(line.said)}</i>" in paper
+
+
+def test_a_question_about_sizes_names_the_models_own() -> None:
+    question, look, _ = of_lesson("03-one-weight-by-hand", 1)
+    config = look.loaded.config
+    assert {str(config.d_model), str(config.n_heads)} <= set(re.findall(r"\d+", question.ask))
+    assert question.truth(look).value == config.d_model / config.n_heads
+
+
+def test_every_number_says_how_near_counts_as_right() -> None:
+    for lesson in library.lessons()[0]:
+        for _, step in lesson.numbered():
+            question = step.question
+            if not isinstance(question, NumberQuestion) or question.within == 0:
+                continue
+            look = library.look_of(step.view)
+            truth = question.truth(look)
+            said = f"{question.within if question.within is not None else question.factor:g}"
+            found = re.search(r"Within (?:a factor of )?([\d.]+) counts", controls.true_value(question, look, truth))
+            assert found
+            assert found[1] == said
+            low, high = question.accepted(truth)
+            assert question.is_right(low, look)
+            assert not question.is_right(high + abs(high) + 1e-3, look)
+            assert found[0] in face(question, look, {}, revealed=True)
+
+
+@pytest.mark.parametrize("language", ["", "es"])
+def test_a_known_mistake_is_about_the_lengths_of_its_question(language: str) -> None:
+    found = library.find("09-cost", language)
+    assert found
+    step = found.step(2)
+    assert isinstance(step.question, NumberQuestion)
+    look = library.look_of(step.view)
+    reason, misconception = step.question.reason(4 * 201_326_592, look)
+    assert misconception == "length-linear"
+    general = misconceptions.BY_ID[misconception].belief
+    assert reason != general, "the question has four times the text, the belief twice"
+    assert step.question.truth(look).formula == ""
+
+
+def test_options_have_one_order_on_every_screen_and_their_bars_a_heading() -> None:
+    question, look, _ = of_lesson("09-cost", 3)
+    answers = {"one": "false", "two": "false", "three": "true"}
+    vote = results.vote("order", answers, question, look)
+    shown = face(question, look, answers, revealed=True)
+    on_wall = re.findall(r"<li[^>]*><span>(\w+)", shown)
+    assert [bar.label for bar in vote.bars] == on_wall == ["True", "False"]
+    assert results.HEADING in shown
+    assert results.HEADING not in face(question, look, answers, hides_bars=True)
+
+
+def test_a_drawn_row_is_graded_by_its_overlap() -> None:
+    question, look, _ = of_lesson("03-one-weight-by-hand", 6)
+    assert isinstance(question, DrawQuestion)
+    row = np.array(question.truth(look).value)
+    uniform = np.full(len(row), 1 / len(row))
+    for drawn, overlap in ((row, 100), (uniform, int(100 * np.minimum(row, uniform).sum()))):
+        said = outcome.overlap(question, question.grade(drawn.tolist(), look))
+        assert [int(one) for one in re.findall(r"(\d+)%", said)] == [overlap, 70]
+
+
+@pytest.mark.parametrize("number", [6, 7])
+def test_the_teacher_reads_first_what_is_right(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    question, look, _ = of_lesson("03-one-weight-by-hand", number)
+    said: list[str] = []
+    monkeypatch.setattr(desk.st, "markdown", said.append)
+    monkeypatch.setattr(desk.st, "caption", said.append)
+    desk._ahead(question, look)
+    if isinstance(question, ConclusionQuestion):
+        assert question.model.split()[0] in said[0]
+    else:
+        assert look.names[int(np.argmax(question.truth(look).value))] in said[0]

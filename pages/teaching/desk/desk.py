@@ -24,11 +24,12 @@ from pages.teaching.lessons import languages, library, path, progress
 from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.params import LessonParams, RoomParams
 from pages.teaching.questions import Look, Question, controls, read_question
+from pages.teaching.questions.open_kinds import ConclusionQuestion
 from pages.teaching.rooms import Asked, Member, Room, RoomError, follow, from_files, session
 from pages.teaching.rooms.room import BARS
 from pages.teaching.rooms.session import Seat
 from pages.teaching.rooms.store import late_answers, late_times
-from pages.teaching.stage import invite, outcome, results, votes
+from pages.teaching.stage import exhibit, invite, outcome, results, votes
 from pages.teaching.stage.asked import read
 
 #: The room whose teacher is asked whether to close it.
@@ -37,6 +38,8 @@ _CLOSES = "_desk_closes"
 _KNOWN = "_desk_known_"
 #: Answers whose reasons the teacher may ask for, and names for each.
 MOST_ASKED = 3
+#: Weights of a row that the teacher knows before the result.
+STRONGEST = 3
 
 
 def draw(own: Seat, now: Room) -> None:
@@ -252,9 +255,15 @@ def _answers(asked: Asked) -> None:
 
 def _ahead(question: Question, look: Look | None) -> None:
     """What is right, and the hint, before the class sees either."""
+    if isinstance(question, ConclusionQuestion) and question.model:
+        st.markdown(f"**Only you see this.** A model answer: {in_markdown(question.model)}")
     truth = None if look is None else question.truth(look)
-    if look is not None and truth is not None and truth.value is not None and question.kind not in ("draw", "test"):
-        st.markdown(f"**Only you see this.** {in_markdown(controls.true_value(question, look, truth))}")
+    if look is not None and truth is not None and truth.value is not None and question.kind != "test":
+        said = controls.true_value(question, look, truth)
+        if question.kind == "draw":  # the whole row would move the class's answers out of the window
+            strongest = sorted(exhibit.row(question, look, truth), key=lambda line: -line.share)[:STRONGEST]
+            said = f"The largest weights: {', '.join(f'{one.label} {one.said}' for one in strongest)}."
+        st.markdown(f"**Only you see this.** {in_markdown(said)}")
     if question.hint:
         st.caption(f"A hint to say: {in_markdown(question.hint)}")
 

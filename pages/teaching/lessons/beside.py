@@ -22,6 +22,7 @@ from pages.teaching.lessons.progress import Open
 from pages.teaching.questions import controls
 from pages.teaching.rooms import session
 from pages.teaching.stage import outcome
+from pages.teaching.stage.asked import had_result
 
 #: Terms of a step that link to the glossary.
 MOST_LINKS = 8
@@ -85,6 +86,7 @@ def _card(opened: Open) -> None:
     """Text and question over the whole window."""
     if opened.step.question is None or session.seat() is not None:
         _text(opened)
+        _closed(opened)
         _steps(opened)
         return
     with st.container(key="lesson-card-text"):
@@ -93,6 +95,13 @@ def _card(opened: Open) -> None:
         _question(opened)
     with st.container(key="lesson-card-steps"):  # on a phone the task comes before the way to the next step
         _steps(opened)
+
+
+def _closed(opened: Open) -> None:
+    """What is right of a task without a page, when the class has seen it."""
+    question, now = opened.step.question, session.room()
+    if question is not None and now is not None and had_result(now, question):
+        outcome.truth(question, look_of(opened.step.view))
 
 
 def _question(opened: Open) -> None:

@@ -92,7 +92,8 @@ def _item(lesson: Lesson, number: int, step: Step, server: str) -> Item | None:
     if isinstance(question, NumberQuestion):
         low, high = question.accepted(truth)
         limits = {"right": truth.value, "low": low, "high": high, "mistakes": list(_numbers(question, look))}
-        return Item(name, title, question.ask, "number", question.why, address, **limits)
+        why = f"{question.tolerance} {question.why}".strip()
+        return Item(name, title, question.ask, "number", why, address, **limits)
     if isinstance(question, OrderQuestion):
         return Item(name, title, question.ask, "order", question.why, address, answers=truth.value)
     if isinstance(question, HeadQuestion):

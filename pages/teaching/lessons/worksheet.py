@@ -11,6 +11,7 @@ import numpy as np
 
 from encoder.documents.document import Section
 from encoder.drawing.picture import escape
+from encoder.explain import cost
 from encoder.measure import norm_weighting
 from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.lessons.library import look_of
@@ -19,6 +20,7 @@ from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQu
 from pages.teaching.questions.open_kinds import ChoiceQuestion, ConceptQuestion, ConclusionQuestion
 from pages.teaching.questions.quantities import Asked, read_quantity
 from pages.teaching.questions.question import Choosing
+from pages.teaching.stage import exhibit
 
 #: A line to write on; a conclusion has three.
 LINE = '<p class="write">&nbsp;</p>'
@@ -34,6 +36,15 @@ SIZES = {
 }
 #: A matrix of the FFN that has the width of its hidden layer.
 OF_FFN = "the first matrix of the FFN has {:,} weights, {} for each number of the hidden layer"
+
+#: Symbols in the formula of a part's FLOPs.
+SYMBOLS = {
+    "n": "tokens",
+    "D": "numbers in a token's vector",
+    "F": "numbers of the FFN's hidden layer",
+    "H": "heads",
+    "HK": "numbers in the queries of all heads",
+}
 
 #: A step of a lesson that asks something.
 Asking = tuple[Lesson, int, Step, Question]
@@ -141,8 +152,11 @@ def numbers(question: Question, step: Step) -> str | None:
         return _of_number(question, look)
     if isinstance(question, HeadQuestion):
         return _of_heads(question, look)
+    if isinstance(question, OrderQuestion):
+        return _of_costs([*question.items.values()], look)
     if isinstance(question, TrueOrFalse):
-        return _of_sides([question.left, question.right], look)
+        sides = [question.left, question.right]
+        return _of_costs(sides, look) or _of_sides(sides, look)
     if isinstance(question, ConceptQuestion):
         sides = [one["holds"][side] for one in question.options if "holds" in one for side in ("left", "right")]
         return "" if all(_is_given(one) for one in sides) else None
@@ -153,12 +167,14 @@ def _of_number(question: NumberQuestion, look: Look) -> str | None:
     asked = question.asked
     if question.trial:
         tried = question.tried(look, 0).items()
-        return _small("Simulated: " + ", ".join(f"{label}: {value:.2f}" for label, value in tried))
+        said = ", ".join(f"{label}: {value:.{controls.SIMULATED}f}" for label, value in tried)
+        return _small(f"{question.simulated}. {said}")
     if is_given(question) or asked.quantity.name == "query_components":
         return ""
     if asked.quantity.name == "config" and (field := asked.arguments.get("field")) in SIZES:
-        known = (says.format(getattr(look.loaded.config, name)) for name, says in SIZES.items() if name != field)
-        return _small("In this model, " + "; ".join(known) + ".")
+        sizes = {name: getattr(look.loaded.config, name) for name in SIZES if name != field}
+        known = [SIZES[name].format(size) for name, size in sizes.items() if str(size) not in question.ask]
+        return _small("In this model, " + "; ".join(known) + ".") if known else ""
     if asked.quantity.name == "config" and asked.arguments.get("field") == "d_ffn":
         config = look.loaded.config
         return _small(f"In this model, {OF_FFN.format(config.d_model * config.d_ffn, config.d_model)}.")
@@ -166,6 +182,8 @@ def _of_number(question: NumberQuestion, look: Look) -> str | None:
         d_head = look.loaded.config.d_head
         dot = f"The dot product of the two vectors is {asked.value(look) * d_head**0.5:.2f}."
         return _small(f"{dot} Numbers in a query: {d_head}.")
+    if asked.quantity.name == "layer_flops":
+        return _of_costs([question.quantity], look, with_formula=False)
     if asked.quantity.name in ("on_special_tokens", "norm_weighted"):
         return _row(*_place(asked, look), norms=asked.quantity.name == "norm_weighted")
     return None
@@ -181,6 +199,22 @@ def _of_heads(question: HeadQuestion, look: Look) -> str:
         rows.append(f"<th>L{layer}</th>{''.join(cells)}")
     inner = "".join(f"<tr>{row}</tr>" for row in rows)
     return f"{_small(f'Of each head: {question.title}.')}<table><tbody>{inner}</tbody></table>"
+
+
+def _of_costs(sides: Sequence[Any], look: Look, *, with_formula: bool = True) -> str | None:
+    """The formula of the FLOPs of each part, and the numbers of its symbols; None where other numbers are compared."""
+    asked = [read_quantity(one) for one in sides if not isinstance(one, int | float)]
+    if not asked or any(one.quantity.name != "layer_flops" or "part" not in one.arguments for one in asked):
+        return None
+    formulas, symbols = list[str](), dict[str, int]()
+    for one in asked:
+        parts = cost.layer_parts(look.loaded.config, one.arguments["n"])
+        part = next(part for part in parts if part.key == one.arguments["part"])
+        named = " × ".join([str(part.work.coefficient), *(name for name, _ in part.work.factors)])
+        formulas.append(f"{part.title}: {named}")
+        symbols |= part.work.factors
+    sizes = "; ".join(f"{SYMBOLS.get(name, name)}: {name} = {size:,}" for name, size in symbols.items())
+    return _small((f"FLOPs. {'; '.join(formulas)}. " if with_formula else "") + f"In this model, {sizes}.")
 
 
 def _of_sides(sides: Sequence[Any], look: Look) -> str | None:
@@ -206,14 +240,16 @@ def _place(asked: Asked, look: Look) -> tuple[Look, str | int]:
 
 def _row(look: Look, query: str | int, *, norms: bool = False) -> str:
     """The row of a query: each token with its weight. norms: also times the norm of its transformed value."""
-    i, labels = look.token(query), look.trace.labels
+    i, labels = look.token(query), look.names
     columns, names = [look.row(query)], "weight"
     if norms:
         weighted = norm_weighting.norm_weighted(look.trace, look.layer, look.head, slice(i, i + 1))[0].tolist()
         columns.append(np.array(weighted))
         names += f", then weight × norm of the transformed value (before rounding, their sum is {sum(weighted):.3f})"
     cells = (
-        f"<span><b>{escape(label)}</b> " + " ".join(f"<i>{one[at]:.3f}</i>" for one in columns) + "</span> "
+        f"<span><b>{escape(label)}</b> "
+        + " ".join(f"<i>{escape(exhibit.weight(float(one[at])))}</i>" for one in columns)
+        + "</span> "
         for at, label in enumerate(labels)
     )
     title = f"L{look.layer} H{look.head}, row of “{labels[i]}” in “{look.text}” Each token with its {names}."

@@ -21,6 +21,8 @@ from pages.teaching.questions.quantities import SHARES, Look, QuestionError
 from pages.teaching.questions.question import Choosing, Grade, Question, Truth
 
 Give = Callable[[Any], object]
+#: Decimals of a simulated number: further ones differ from draw to draw.
+SIMULATED = 2
 #: What the button of a conclusion says, and what happens then: in a class, where there is a model answer, without one.
 TO_TEACHER = ("Send my answer", "Your teacher reads it. With the result, the class reads it without your name.")
 TO_MODEL = ("Compare with a model answer", "You then see a model answer below yours. Yours gets no grade.")
@@ -134,7 +136,10 @@ def _trials(question: kinds.NumberQuestion, look: Look, key: str) -> None:
     seeds = st.session_state.setdefault(f"{key}:seeds", [])
     button("Simulate", "casino", f"{key}:simulate", partial(_another_seed, seeds))
     if seeds:
-        st.dataframe([question.tried(look, seed) for seed in seeds], hide_index=True)
+        rows = [question.tried(look, seed) for seed in seeds]
+        written = {label: st.column_config.NumberColumn(format=f"%.{SIMULATED}f") for label in rows[0]}
+        st.caption(plain(question.simulated))
+        st.dataframe(rows, hide_index=True, column_config=written)
 
 
 def _another_seed(seeds: list[int]) -> None:
@@ -295,4 +300,9 @@ def true_value(question: Question, look: Look, truth: Truth) -> str:
         case "sentence":
             return f"A sentence that works: “{listed}”"
         case _:
-            return f"The answer is: {listed.rstrip('.')}."
+            return f"The answer is: {listed.rstrip('.')}. {tolerance(question)}".rstrip()
+
+
+def tolerance(question: Question) -> str:
+    """Which numbers count as right besides the answer; "" for other questions."""
+    return question.tolerance if isinstance(question, kinds.NumberQuestion) else ""

@@ -43,6 +43,11 @@ def table() -> dict[str, dict[str, Any]]:
     return {one["id"]: one for one in yaml.safe_load(FILE.read_text(encoding="utf-8"))}
 
 
+def points(score: float) -> int:
+    """A grade from 0 to 100, as a reader sees it: in a lesson on attention, a score is q · k."""
+    return int(100 * score + 1e-6)
+
+
 @kind("gesture")
 @dataclass(frozen=True)
 class GestureQuestion(Question):
@@ -63,14 +68,14 @@ class GestureQuestion(Question):
         return DOES[row["does"]](look, **row["given"])
 
     def text(self, answer: Any, look: Look) -> str:
-        """By what answers of a class are counted: their words, or the score of a drawing."""
+        """By what answers of a class are counted: their words, or the points of a drawing."""
         task, enough = self.task(look), table()[self.gesture]["enough"]
         if task.words is not None:
             return task.words(answer)
         if self.grade(answer, look).right:
-            return f"score {enough:g}" + (" or more" if enough < 1 else "")
-        low = int(10 * task.score(answer)) / 10
-        return f"score {low:g} to {min(low + 0.1, enough):.2g}"
+            return f"{points(enough)} points" + (" or more" if enough < 1 else "")
+        low = 10 * int(10 * task.score(answer))
+        return f"{low} to {min(low + 10, points(enough))} points"
 
     def truth(self, look: Look) -> Truth:
         """A right answer."""

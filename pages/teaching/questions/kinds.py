@@ -9,7 +9,7 @@ from typing import Any
 from encoder.figures.numbers import three_digits
 from encoder.trace import tokens
 from pages.core.stores import cache
-from pages.teaching.questions.quantities import Asked, Look, QuestionError, one_of, read_quantity
+from pages.teaching.questions.quantities import PAIRS, Asked, Look, QuestionError, one_of, read_quantity
 from pages.teaching.questions.question import Choosing, Grade, Question, Truth, a_number, kind, shuffled
 
 #: Numbers of an order that differ by less, as a share of the largest, may stand in either order.
@@ -203,6 +203,19 @@ class NumberQuestion(OfQuantity, Question):
             return [truth.value - self.within, truth.value + self.within]
         assert self.factor is not None
         return sorted([truth.value / self.factor, truth.value * self.factor])
+
+    @property
+    def tolerance(self) -> str:
+        """Which other numbers count as right, in a sentence; "" where none does."""
+        if self.within is not None:
+            return f"Within {self.within:g} counts as right." if self.within else ""
+        return f"Within a factor of {self.factor:g} counts as right."
+
+    @property
+    def simulated(self) -> str:
+        """What the numbers of a trial are, and from how many draws."""
+        counts = {read_quantity(one).arguments.get("pairs", PAIRS) for one in (self.trial or {}).values()}
+        return f"Simulated: {self.title}, each from {' or '.join(f'{one:,}' for one in sorted(counts))} random pairs"
 
     def tried(self, look: Look, seed: int) -> dict[str, float]:
         """The numbers of one trial."""

@@ -149,6 +149,8 @@ QUANTITIES: dict[str, Quantity] = {}
 OF_NO_TEXT = frozenset(
     ("config", "dot_variance", "layer_flops", "n_parameters", "query_components", "softmax", "weighted_sum")
 )
+#: Pairs of random vectors in one simulation.
+PAIRS = 20_000
 #: Quantities between 0 and 1.
 SHARES = frozenset(
     "causal_weight cross_weight decoder_weight norm_weighted on_later_tokens on_padding on_special_tokens "
@@ -331,10 +333,10 @@ def _weighted_sum(look: Look, weights: Sequence[float], values: Sequence[float])
 
 
 @_quantity(r"\mathrm{Var}(q \cdot k)")
-def _dot_variance(look: Look, width: int, seed: int = 0, pairs: int = 20_000, scale: float = 1.0) -> float:
+def _dot_variance(look: Look, width: int, seed: int = 0, pairs: int = PAIRS, scale: float = 1.0) -> float:
     """The variance of the dot products of random q and k, whose components are independent with variance 1."""
-    if not (1 <= width <= 256 and 2 <= pairs <= 20_000):
-        raise QuestionError("width is 1 to 256, pairs at most 20,000.")
+    if not (1 <= width <= 256 and 2 <= pairs <= PAIRS):
+        raise QuestionError(f"width is 1 to 256, pairs at most {PAIRS:,}.")
     return scale**2 * _variance_of_products(width, seed, pairs)
 
 
@@ -398,7 +400,7 @@ def _norm_statistic(look: Look, token: str | int, norm: str, side: str, which: i
     return float(getattr(found, side)[which][found.names.index(norm), look.token(token)])
 
 
-@_quantity(r"\text{FLOPs of one layer}")
+@_quantity()
 def _layer_flops(look: Look, n: int, part: str = "all") -> float:
     parts = {one.key: one.flops for one in costs.layer_parts(look.loaded.config, n)}
     one_of("part", part, ("all", *parts))

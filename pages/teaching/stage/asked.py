@@ -9,7 +9,7 @@ from pages.teaching.lessons import progress
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, Question, read_question
 from pages.teaching.questions.quantities import OF_NO_TEXT, QUANTITIES
-from pages.teaching.rooms import Asked
+from pages.teaching.rooms import Asked, Room
 
 #: Kinds that are about no text, or ask for one.
 WITHOUT = ("choice", "gesture", "sentence", "test")
@@ -30,6 +30,11 @@ def prose_of(asked: Asked) -> str:
     opened = progress.current()
     of = opened.step.question if opened is not None else None
     return opened.step.prose if opened and of and of.ask == asked.definition.get("ask") else ""
+
+
+def had_result(now: Room, question: Question) -> bool:
+    """Whether the class has seen the result of a question that is closed now."""
+    return any(one.revealed and one.definition.get("ask") == question.ask for one in now.past)
 
 
 def sentences(asked: Asked, question: Question, look: Look | None) -> list[list[tuple[str, bool]]]:

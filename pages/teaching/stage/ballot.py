@@ -21,6 +21,8 @@ from pages.teaching.stage.asked import prose_of, read, sentences
 
 #: The question whose picture this student has opened.
 _PICTURE = "_room_picture"
+#: The heading of a part of the picture states the number that the question is about.
+_WITHOUT_HEADING = "<style>.stMain .enc-model-opened header h2 { display: none !important; }</style>"
 #: Pages that tell the answer to no question.
 WITHOUT_NUMBERS = ("classroom", "glossary", "lessons")
 #: Characters of question and options above which the type is smaller, and the rows are lower.
@@ -41,6 +43,8 @@ def draw(own: Seat, now: Room, page: str) -> bool:
         return not is_closed
     if st.session_state.get(_PICTURE) == asked.id and _may_look(asked):
         button("Back to the question", "arrow_back", f"room:{asked.id}:back", partial(_look, ""))
+        if not asked.revealed:
+            st.html(_WITHOUT_HEADING)
         return True
     with st.container(key=f"ballot-{'long' if _is_long(asked) else 'short'}"):
         _question(own, now, asked)

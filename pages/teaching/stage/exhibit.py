@@ -33,9 +33,20 @@ def html(question: Question, look: Look, truth: Truth) -> str:
     """The bars of a question's truth, or the tokens that it is about; "" where its sentence says all."""
     if lists := tokens(question, look):
         return f"<div>{''.join(map(_counted_tokens, lists))}</div>"
-    steps = _steps(question, look, truth)
+    if isinstance(question, NumberQuestion) and question.trial is not None:
+        return _simulated(question, look, truth)
+    steps = _steps(question, truth)
     lines = row(question, look, truth) or numbers(steps or truth.numbers, right_labels(question, look, truth))
     return table(lines, "How the number comes about" if steps else _caption(question, look)) if len(lines) > 1 else ""
+
+
+def _simulated(question: NumberQuestion, look: Look, truth: Truth) -> str:
+    """One trial, and the answer, which is exact."""
+    tried = question.tried(look, 0)
+    largest = max(*tried.values(), truth.value)
+    lines = [Line(name, f"{value:.{controls.SIMULATED}f}", value / largest) for name, value in tried.items()]
+    exact = Line("the answer, exact", exact_or_in_words(truth.value), truth.value / largest)
+    return table([*lines, exact], question.simulated)
 
 
 def _counted_tokens(labels: Sequence[str]) -> str:
@@ -78,12 +89,10 @@ def _map(look: Look) -> str:
     return f"<table class='enc-map-of-head' style='--rows:{count}'>{inner}</table>"
 
 
-def _steps(question: Question, look: Look, truth: Truth) -> dict[str, float]:
-    """The numbers that an answer is computed from: products and their sum, or a simulation; empty for others."""
+def _steps(question: Question, truth: Truth) -> dict[str, float]:
+    """The numbers that an answer is computed from: products and their sum; empty for others."""
     if not isinstance(question, NumberQuestion):
         return {}
-    if question.trial is not None:
-        return {**question.tried(look, 0), "the answer": truth.value}
     if question.asked.quantity.name == "weighted_sum":
         pairs = zip(question.asked.arguments["weights"], question.asked.arguments["values"], strict=True)
         return {f"{weight:g} × {value:g}".replace("-", "−"): weight * value for weight, value in pairs} | {

@@ -6,12 +6,13 @@ from typing import Any
 import streamlit as st
 
 from encoder import EncoderError
-from encoder.figures.numbers import exact_or_in_words, three_digits
+from encoder.figures.numbers import exact_or_in_words
 from pages.components.gesture import gesture
 from pages.components.row_sketch import row_sketch
 from pages.core.words import plain, say_error
 from pages.core.words.symbols import in_markdown
 from pages.teaching.questions import Look, Question, Truth, controls, gestures, open_kinds
+from pages.teaching.questions.question import Grade
 from pages.teaching.stage import exhibit
 
 
@@ -47,14 +48,13 @@ def draw(question: Question, look: Look, given: Any, key: str, before_why: Calla
         because = f" Perhaps you thought: “{plain(reason)}”" if reason else ""
         st.warning(f"Not quite.{said}{because} {true}", icon=":material/cancel:")
     if isinstance(question, gestures.GestureQuestion):
-        st.caption(f"Score: {grade.score:.2f} of 1")
+        st.caption(f"Points: {gestures.points(grade.score)} of 100")
         gesture(question.task(look).header, key=key, given=answer, truth=truth.value)
         before_why()
         _why(question, truth)
         return
     if isinstance(question, open_kinds.DrawQuestion):
-        apart = grade.numbers["total variation distance"]
-        st.caption(f"Total variation distance: {three_digits(apart)}. Right up to {question.within:g}; 0 is equal.")
+        st.caption(overlap(question, grade))
         row_sketch(look.names, key=key, question=question.ask, drawn=answer, truth=truth.value)
         before_why()
         _why(question, truth)
@@ -62,6 +62,12 @@ def draw(question: Question, look: Look, given: Any, key: str, before_why: Calla
     if own := controls.own_number(question, grade):
         st.caption("  \n".join(f"{plain(name)}: {exact_or_in_words(value)}" for name, value in own.items()))
     _behind(question, look, truth, before_why)
+
+
+def overlap(question: open_kinds.DrawQuestion, grade: Grade) -> str:
+    """How much of a drawn row is in the model's, in a sentence: 1 minus the total variation distance."""
+    enough = round(100 * (1 - question.within))
+    return f"Overlap with the model’s row: {int(100 * grade.score + 1e-6)}%. From {enough}% it counts as right."
 
 
 def truth(

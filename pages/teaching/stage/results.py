@@ -18,6 +18,7 @@ from encoder.figures.numbers import exact_or_in_words
 from pages.core.stores import cache
 from pages.core.words.markdown import say_error
 from pages.teaching.questions import Look, Question, controls
+from pages.teaching.questions.question import Choosing
 from pages.teaching.rooms import Asked, Member, Room, RoomError
 from pages.teaching.stage import exhibit, votes
 from pages.teaching.stage.bars import Line
@@ -27,6 +28,8 @@ from pages.teaching.stage.bars import table as bars_table
 BARS, RANGES = 12, 8
 #: Titles of both votes.
 VOTES = ("First vote", "After the discussion")
+#: What the bars of a class count.
+HEADING = "Answers of the class: number of students"
 #: Of the table of all answers.
 COLUMNS = ("question", "who", "answer", "right", "vote", "reason", "late", "lesson", "step", "right_answer", "time")
 
@@ -100,6 +103,8 @@ def _of_texts(question: Question, look: Look | None, answers: Sequence[Any]) -> 
     texts = [controls.answer_text(question, look, one) for one in answers]
     known = dict(zip(texts, answers, strict=True))
     ranked = [text for text, _ in Counter(texts).most_common()]
+    if isinstance(question, Choosing) and question.kind != "token":  # options keep their order on every screen
+        ranked = [one for one in dict.fromkeys(question.choices(look).values()) if one in known]  # type: ignore[arg-type]
     found = [_bar(question, look, known[text], text) for text in ranked[:BARS]]
     if (rest := len(ranked) - BARS) > 0:
         found.append(Bar(f"{rest} other answers", 0, None))
@@ -275,7 +280,7 @@ def lines(found: Sequence[Bar], *, show_right: bool) -> list[Line]:
 def table(found: Sequence[Bar], *, show_right: bool) -> str:
     """The bars as an HTML table; every text is escaped."""
     heads = () if found[0].first is None else VOTES
-    return bars_table(lines(found, show_right=show_right), "Answers of the class: number of students", heads)
+    return bars_table(lines(found, show_right=show_right), HEADING, heads)
 
 
 def authors(members: Mapping[str, Member], answers: Iterable[str] = ()) -> dict[str, str]:

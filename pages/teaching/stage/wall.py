@@ -19,6 +19,7 @@ from pages.core.words.markdown import say_error
 from pages.core.words.symbols import in_html
 from pages.state import links
 from pages.teaching.lessons import lesson, on_stage, progress
+from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, Question, controls
 from pages.teaching.questions.gestures import GestureQuestion
 from pages.teaching.questions.kinds import NumberQuestion, OrderQuestion, TokenQuestion
@@ -27,7 +28,7 @@ from pages.teaching.questions.question import Choosing, Truth
 from pages.teaching.rooms import Asked, Room, RoomError, session
 from pages.teaching.rooms.room import BARS, spaced
 from pages.teaching.stage import exhibit, invite, outcome, results, votes
-from pages.teaching.stage.asked import prose_of, read, sentences
+from pages.teaching.stage.asked import had_result, prose_of, read, sentences
 from pages.teaching.stage.bars import Line, drawn, lettered
 
 #: Characters of question and options above which the type is smaller.
@@ -70,6 +71,9 @@ def draw(now: Room) -> bool:
         st.html(f"<section class='enc-wall enc-wall-door'>{invite.picture(now)}</section>")
         return False
     opened = progress.current()
+    if opened is not None and not opened.step.view:
+        _without_page(now, opened)
+        return False
     if opened is None:
         st.html(on_stage.style())
     page = now.view.get("page", "")
@@ -77,6 +81,20 @@ def draw(now: Room) -> bool:
     title = opened.step.title if opened and is_step else links.title(page)  # the teacher may open another page
     st.html(f"<header class='enc-wall-step'>{in_html(title)}{_code(now)}</header>")
     return True
+
+
+def _without_page(now: Room, opened: progress.Open) -> None:
+    """A step without a page: its text, and after the result what is right of its task."""
+    step, question = opened.step, opened.step.question
+    is_over = isinstance(question, GestureQuestion) and had_result(now, question)
+    st.html(
+        f"<section class='enc-wall' aria-label='Step'><h1>{in_html(step.title)}</h1>"
+        f"<div class='enc-wall-prose'>{lesson.in_html(step.prose)}</div>{HANDS}"
+        f"<footer><b></b>{_code(now)}</footer></section>"
+    )
+    if is_over:
+        with st.container(key="wall-gesture"):
+            outcome.by_hand(question, look_of(step.view), f"wall:{step.title}:closed", None)
 
 
 @st.fragment
@@ -193,8 +211,8 @@ def _open(question: Question, look: Look | None, vote: results.Vote | None) -> s
     if question.kind == "gesture":
         return f"<p class='enc-wall-task'>{DOES['gesture']}</p>{HANDS}"
     if not lines:
-        counted = "".join(f"<li>{_bar(line)}</li>" for line in _counted(question, vote.bars if vote else ()))
-        said = f"<p class='enc-wall-does'>{DOES.get(question.kind, '')}</p><ol class='enc-wall-options'>{counted}</ol>"
+        said = f"<p class='enc-wall-does'>{DOES.get(question.kind, '')}</p>"
+        said += _listed(_counted(question, vote.bars if vote else ()))
     else:
         short = all(len(line.label) <= SHORT_OPTION for line in lines)
         said = _listed(lines, " enc-wall-short" if short and len(lines) > 4 else "")
@@ -214,7 +232,8 @@ def _exhibit(bars: str, below: str = "") -> str:
 
 def _listed(lines: Sequence[Line], names: str = "") -> str:
     items = "".join(f"<li{' data-right' if line.right else ''}>{_bar(line)}</li>" for line in lines)
-    return f"<ol class='enc-wall-options{names}'>{items}</ol>"
+    heading = f"<p class='enc-wall-heading'>{results.HEADING}</p>" if any(line.said for line in lines) else ""
+    return f"{heading}<ol class='enc-wall-options{names}'>{items}</ol>"
 
 
 def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote, view: Mapping[str, str]) -> str:
@@ -241,7 +260,8 @@ def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote, 
         lines = options(question, look, vote.bars)
         said = _listed([replace(line, right=line.label in right) for line in lines])
     said = "" if is_marked else said
-    why = f"<p class='enc-wall-why'>{in_html(question.why)}</p>" if question.why else ""
+    reason = f"{controls.tolerance(question)} {question.why}".strip()
+    why = f"<p class='enc-wall-why'>{in_html(reason)}</p>" if reason else ""
     if shown := exhibit.picture(question, look, view, truth):
         bars = f"<div>{bars}</div>{shown}" if bars else shown
     if question.kind != "gesture":
