@@ -107,9 +107,14 @@ def load_pages(
 def _of_texts(steps: EmbeddingSteps, late: LateConfig | None, prefix: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The settings of the encoder of texts, and notes. late, prefix: those of transformers' processor.
 
-    Raises LoadError for modules after the model's own map.
+    Raises LoadError for modules after the model's own map, and for those of a model without one.
     """
     if late is None:
+        if steps.settings:
+            raise LoadError(
+                "modules.json says how vectors of texts are made, and this model is read with the mean of its tokens, "
+                "as without that file: remove modules.json for the mean."
+            )
         return {}, ()
     if steps.transformer.part != "late":
         return {"late": late, "prompts": {"query": prefix}}, ()

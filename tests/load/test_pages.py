@@ -347,6 +347,24 @@ def test_a_folder_of_sentence_transformers_that_is_wrong(
     assert encoder.load(path.parent, device="cpu").compares == "MaxSim"
 
 
+def test_modules_after_a_model_without_a_map_of_its_own_are_refused(tmp_path: Path):
+    """They would make other vectors than its mean."""
+    folder = pages.write(pages.model_of("ModernVBert"), tmp_path / "model")
+    (folder / "1_Pooling").mkdir()
+    pooling = {"word_embedding_dimension": 32, "pooling_mode": "cls"}
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
+    steps = [
+        {"idx": place, "name": str(place), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for place, (path, kind) in enumerate((("", "Transformer"), ("1_Pooling", "Pooling")))
+    ]
+    modules = folder / "modules.json"
+    modules.write_text(json.dumps(steps))
+    with pytest.raises(LoadError, match=r"remove modules\.json"):
+        encoder.load(folder, device="cpu")
+    modules.unlink()
+    assert encoder.load(folder, device="cpu").text.pooling == "mean"
+
+
 WRONG = [
     ("config.json", lambda fields: fields["vlm_config"].update(pixel_shuffle_factor=4), "pixel_shuffle_factor"),
     ("config.json", lambda fields: fields["vlm_config"].update(image_token_id=5), "image_token_id"),
