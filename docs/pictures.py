@@ -19,6 +19,7 @@ import encoder
 from benchmarks.serving import addresses, app, chromium, rooms
 from docs import gallery
 from encoder.cli import main as command_line
+from pages.components.head_grid import MARK_ROOM
 from tests.conftest import settle
 
 HERE = Path(__file__).parent
@@ -314,7 +315,7 @@ def moving(browser: Any, url: str) -> Iterator[tuple[Image.Image, int]]:
 def head_place(grid: Any) -> tuple[float, float]:
     """The middle of the small map of LAYER and HEAD: below the names of the heads, right of those of the layers."""
     side = (grid.bounding_box()["width"] - LEFT) / HEADS
-    return LEFT + (HEAD + 0.5) * side, TOP + (LAYER + 0.5) * side
+    return LEFT + (HEAD + 0.5) * side, TOP + (LAYER + 0.5) * (side + MARK_ROOM)  # a type's letter is above its map
 
 
 def click(page: Any, frame: Any, target: Any, x: float, y: float) -> Iterator[tuple[Image.Image, int]]:
