@@ -179,6 +179,7 @@ def test_boxes_are_drawn_with_a_finger_over_an_image(tab: Tab) -> None:
     for at, name in ((0, "Thanks"), (16, "r3 c3")):
         points.nth(at).click(force=True)
         expect(page.locator(".st-key-answer")).to_contain_text(f"{name} attends most to")
+        settle(page)
 
 
 def test_boxes_are_drawn_with_keys(tab: Tab) -> None:
