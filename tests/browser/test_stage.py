@@ -161,7 +161,7 @@ def test_a_question_and_its_options_are_in_the_window_and_no_page_tells_the_answ
             together(desk, wall, phone)
             expect(wall.locator(BEHIND)).to_have_count(0)
             for page in (wall, phone):
-                expect(page.locator(".enc-gesture-right")).to_be_visible()
+                expect(page.locator(".enc-gesture")).to_be_visible()
 
 
 def class_of(question: Question, look: Look) -> dict[str, str]:
