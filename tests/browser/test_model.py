@@ -352,6 +352,7 @@ def test_an_open_part_leaves_the_parts_of_attention_visible(visit: Callable[...,
             go(page, f"/?text=one+two+three&layer={layer}&i=1&step=softmax")
         panel = page.locator(".enc-model-opened")
         panel.locator("h2").wait_for()
+        settle(page)
         box = panel.bounding_box()
         for key in ("k", "q", "mixing"):
             chip = page.locator(f".enc-model-chips [data-key={key}]").bounding_box()
