@@ -255,7 +255,9 @@ def settle(family: Family, fields: Fields, disk: Disk) -> EncoderConfig:
 
 def of_family(disk: Disk, family: Family, ours: str) -> str | None:
     """The name on disk of a weight that not all checkpoints of the family have; None: this one has not."""
-    name = disk.prefix + as_part(family.names[ours]).name if ours in family.names else ""
+    if ours not in family.names:
+        return None
+    name = disk.prefix + as_part(family.names[ours]).name
     return name if name in disk else None
 
 

@@ -297,9 +297,11 @@ class Visitor(Session):
         message.rerun_script.widget_states.widgets.add().CopyFrom(widget)
         return await self._send(message)
 
-    async def _rerun(self, trigger: tuple[str, str] | None) -> Run:
+    async def _rerun(self, trigger: tuple[str, str] | None, part: str = "") -> Run:
         if trigger is None:
-            return await self._send(self._message())
+            message = self._message()
+            message.rerun_script.fragment_id = part
+            return await self._send(message)
         return await self._widget(WidgetState(id=trigger[0], json_trigger_value=trigger[1]))
 
 
