@@ -98,6 +98,17 @@ def test_a_file_is_published_and_so_is_what_live_names_for_a_model_of_videos(
             publish([link], tmp_path / "none", "cpu")
 
 
+def test_no_page_says_where_the_folder_of_a_model_lies(tmp_path: Path) -> None:
+    own = encoder.save(encoder.load("twin-pre", device="cpu"), tmp_path / "of-the-publisher" / "mine")
+    of_own = f"model=other&source={quote(str(own))}"
+    views = [f"model?text=a+cat&{of_own}", f"texts?text=A+cat&similar_to=A+dog&{of_own}"]
+    views += [f"heads?text=a+cat&{of_own}&view={one}" for one in ("map", "lines", "text")]
+    pages = publish(views, tmp_path / "folder", "cpu", address="https://you.example/published")
+    for one in pages:
+        assert "of-the-publisher" not in html.unescape(one.read_text(encoding="utf-8"))
+    assert preview_of(pages[1])["og:title"].endswith("mine")
+
+
 @pytest.mark.slow("the same explanation through a link")
 def test_a_long_pair_is_published_word_by_word_where_its_link_asks_for_it(tmp_path: Path) -> None:
     words = " ".join(f"lamp{number}" for number in range(70))

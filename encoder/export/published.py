@@ -144,7 +144,8 @@ def _pair(view: Link, model: TextEncoder) -> tuple[str, Still]:
     found = explain_score(model, *pair, each_word=view.own.get(EACH_WORD) == "1")
     score, split = f"{found.kind} {found.score:.4f}", found.split
     matrix, labels = ([[found.score]], (["A"], ["B"])) if split is None else (split.matrix, split.labels)
-    written = why.page(model, view.run.model, found, pair, link=view.address)
+    spec = replace(view.run.model, source=_source(view))
+    written = why.page(model, spec, found, pair, link=_address(view))
     return written, still.matrix(score, matrix, *labels, signed=True)
 
 
@@ -155,18 +156,24 @@ def _input(view: Link) -> str:
 
 
 def _address(view: Link) -> str:
-    """Its link in the app; "" where the app of a reader would not find the file."""
-    return view.address if isinstance(view.run.input, Text) else ""
+    """Its link in the app; "" where the app of a reader would not find the file, or the model's folder."""
+    return view.address if isinstance(view.run.input, Text) and not view.run.model.is_here else ""
+
+
+def _source(view: Link) -> str:
+    """What a reader is told of the model's origin: of a folder its name."""
+    model = view.run.model
+    return Path(model.source).expanduser().resolve().name if model.is_here else model.source
 
 
 def _title(view: Link) -> str:
     """What other pages call the view."""
-    return f"{PAGES[view.page]}: {view.run.model.source}"
+    return f"{PAGES[view.page]}: {_source(view)}"
 
 
 def _index(files: Mapping[str, Link]) -> str:
     rows = "".join(
-        f'<li><a href="{name}">{escape(_input(view))}</a><br>{PAGES[view.page]}, {escape(view.run.model.source)}'
+        f'<li><a href="{name}">{escape(_input(view))}</a><br>{PAGES[view.page]}, {escape(_source(view))}'
         + "".join(f", {one} {place}" for one, place in _place(view).items())
         + "</li>"
         for name, view in files.items()

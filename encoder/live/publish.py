@@ -113,8 +113,8 @@ def _shown(source: str, model: TextEncoder, files: BrowserModel, note: str) -> S
     if source in BUNDLED:
         return SiteModel(source, title, note, {"model": source})
     name = re.sub(r"[^a-z0-9]+", "-", model.name.lower()).strip("-")[:40] or "model"
-    is_here = Path(source).expanduser().exists()
-    return SiteModel(name, title, note, None if is_here else {"model": "other", "source": source})
+    link = None if ModelSpec(source).is_here else {"model": "other", "source": source}
+    return SiteModel(name, title, note, link)
 
 
 def _note(model: TextEncoder, bits: Bits, texts: Sequence[str]) -> str:

@@ -14,9 +14,10 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from encoder.checkpoints import load
+from encoder.checkpoints import BUNDLED, load
 from encoder.edits import Edit
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.named import NamedEncoder
@@ -73,6 +74,11 @@ class ModelSpec:
         if self.untrained is not None or (self.tower, self.norm) == ("", "trained"):
             return self
         return dataclasses.replace(self, tower="", norm="trained")
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is a folder of this machine: others lack it, and are not told where it lies."""
+        return self.source not in BUNDLED and Path(self.source).expanduser().exists()
 
     def with_norms(self, placement: str, trained: str) -> ModelSpec:
         """The same model with its norms in a placement. trained: the placement in which its weights were trained."""
