@@ -74,17 +74,22 @@ SECTIONS = {
     ],
 }  # fmt: skip
 ENTRIES = [entry for entries in SECTIONS.values() for entry in entries]
+#: Streamlit wants a name of the page at "/", which no address has.
+AT_THE_ROOT = "first"
 
 
 def pages() -> dict[str, list[StreamlitPage]]:
-    """The pages by section; a former address is a hidden page of its own, and `main` opens the page that it means."""
+    """The pages by section; a former address is a hidden page of its own, and `main` opens the page that it means.
+
+    So is the first page's own name, since Streamlit shows that page at "/" only.
+    """
     found = {
         section: [
             st.Page(
                 entry.script,
                 title=entry.name,
                 icon=f":material/{entry.icon}:",
-                url_path=entry.folder,
+                url_path=AT_THE_ROOT if entry is ENTRIES[0] else entry.folder,
                 default=entry is ENTRIES[0],
                 help=entry.help,
             )
@@ -92,7 +97,8 @@ def pages() -> dict[str, list[StreamlitPage]]:
         ]
         for section, entries in SECTIONS.items()
     }
-    found[next(iter(SECTIONS))] += [st.Page(nothing, title=name, url_path=name, visibility="hidden") for name in FORMER]
+    others = [*FORMER, ENTRIES[0].folder]
+    found[next(iter(SECTIONS))] += [st.Page(nothing, title=name, url_path=name, visibility="hidden") for name in others]
     return found
 
 
@@ -108,7 +114,7 @@ def main() -> None:
     )
     # Streamlit's own list is hidden: the bar presses its links.
     page = st.navigation(kept_pages(pages), position="sidebar", expanded=True)
-    if is_former(page.url_path, st.query_params):
+    if page.url_path == ENTRIES[0].folder or is_former(page.url_path, st.query_params):
         values = current({**st.query_params.to_dict(), "page": page.url_path or ENTRIES[0].folder})
         folder = values.pop("page")
         if folder == ENTRIES[0].folder:  # at "/", a view without this mark would belong to another page
