@@ -7,6 +7,7 @@ import { settleZoom } from "./plot_zoom.js";
 
 const STILL_MOUSE = 4; // pixels: a mouse that moves farther between press and release drags
 const QUICK_MS = 400;
+const LOOKS_MS = 60; // longer than Plotly waits before it looks again
 
 // Plotly reports one tap as click, double click, click: once for the finger and once for the mouse that the browser
 // emulates. So fingers are handled here, and reach Plotly only while the mode bar has switched zooming or panning on.
@@ -94,10 +95,22 @@ function onHover(plot, { points: [point], event }) {
   plot.tip.show(event.clientX, event.clientY);
 }
 
+// Plotly looks for the point under the mouse every 50 ms at most. Where the mouse has moved since, or the plot was drawn
+// again, its click names the point before.
 /** @param {PlotView} plot */
 function onClick(plot, { points: [point], event }) {
   if (event?.detail > 1) return; // the second click of a double click
-  choose(plot, point, Boolean(event?.shiftKey));
+  const shift = Boolean(event?.shiftKey);
+  if (!event?.clientX || isAt(plot, event, point.bbox)) choose(plot, point, shift);
+  else setTimeout(() => chooseAt(plot, event, shift), LOOKS_MS);
+}
+
+// bbox: in the plot.
+/** @param {PlotView} plot */
+function isAt(plot, { clientX, clientY }, bbox) {
+  const { left, top } = plot.host.getBoundingClientRect();
+  const [x, y] = [clientX - left, clientY - top];
+  return x >= bbox.x0 && x <= bbox.x1 && y >= bbox.y0 && y <= bbox.y1;
 }
 
 /** @param {PlotView} plot */
@@ -118,9 +131,14 @@ function choose(plot, point, shift) {
 function onTap(plot, touch, shift) {
   const label = labelAt(plot, touch);
   if (label) return sendLabel(plot, label, shift);
-  // Plotly itself finds the cell or point at this place, as it does for the mouse, and `onHover` shows its label.
   plot.hideTip();
-  plot.plotly.Fx.hover(plot.host, touch, touch.target.getAttribute("data-subplot") ?? "xy");
+  chooseAt(plot, touch, shift);
+}
+
+// Plotly itself finds the cell or point at this place, as it does for the mouse, and `onHover` shows its label.
+/** @param {PlotView} plot */
+function chooseAt(plot, event, shift) {
+  plot.plotly.Fx.hover(plot.host, event, event.target.getAttribute("data-subplot") ?? "xy");
   const [point] = plot.host._hoverdata ?? [];
   if (point) choose(plot, point, shift);
 }
