@@ -66,7 +66,7 @@ class Check:
 
     @property
     def contradictions(self) -> tuple[Finding, ...]:
-        """The findings that are wrong whatever program reads them."""
+        """The findings of which one program follows this key, another that."""
         return tuple(one for one in self.findings if one.level == "contradiction")
 
     @property
@@ -78,9 +78,10 @@ class Check:
     def said(self) -> str:
         """What is found, in one line."""
         wrong, missed = len(self.contradictions), len(self.findings) - len(self.contradictions)
+        agree = "." if self.trouble else ": the files agree."
         if not self.findings:
-            return "Nothing found: the files agree."
-        counted = f"Contradictions: {wrong}." if wrong else "No contradictions: the files agree."
+            return f"Nothing found{agree}"
+        counted = f"Contradictions: {wrong}." if wrong else f"No contradictions{agree}"
         return f"{counted} Easily missed by other programs: {missed}." if missed else counted
 
     def about(self) -> dict[str, Any]:

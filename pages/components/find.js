@@ -49,7 +49,7 @@ class Find {
     listen(this.field, "input", () => this.onType());
     listen(this.field, "keydown", (event) => this.onKey(event));
     listen(this.list, "click", (event) => {
-      const item = event.target.closest("li");
+      const item = event.target.closest('[role="option"]');
       if (item) this.choose([...this.list.children].indexOf(item));
     });
   }
@@ -132,6 +132,7 @@ class Find {
       make("b", {}, ...(isTitle ? words : [entry.title])),
       make("span", {}, ...(reason && !isTitle ? words : [entry.detail])),
       make("i", {}, entry.kind),
+      ...(entry.steps.length ? [make("ol", {}, ...entry.steps.map((step) => make("li", {}, step)))] : []),
     );
   }
 

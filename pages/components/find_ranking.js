@@ -29,7 +29,10 @@ export function found(entries, typed) {
   if (!head) return best;
   const values = { layer: head[1], head: head[2] };
   const title = `L${Number(head[1])} H${Number(head[2])}`;
-  return [{ kind: "Head", title, detail: "Opens this attention head", page: "heads", values, control: "" }, ...best];
+  return [
+    { kind: "Head", title, detail: "Opens this attention head", page: "heads", values, control: "", steps: [] },
+    ...best,
+  ];
 }
 
 // Whether the meaning of what is typed is compared: not of the beginning of a word, nor of a head.

@@ -199,7 +199,8 @@ class BoxesHeader(TypedDict):
 class FindEntry(TypedDict):
     """What the search opens.
 
-    page: "" for the open one; values: of the address; control: the key of what it then opens or focuses, "" for none.
+    page: "" for the open one; values: of the address; control: the key of what it then opens or focuses, "" for none;
+    steps: what to do then, where the control does not say it.
     """
 
     kind: str
@@ -208,6 +209,7 @@ class FindEntry(TypedDict):
     page: str
     values: dict[str, str]
     control: str
+    steps: list[str]
 
 
 class FindReason(TypedDict):

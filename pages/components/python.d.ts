@@ -353,6 +353,7 @@ interface FindEntry {
   page: string;
   values: Record<string, string>;
   control: string;
+  steps: Array<string>;
 }
 
 /** An entry near to a question, by its number, and why: its text in pieces, and what each adds to the cosine. */

@@ -41,6 +41,12 @@ def found() -> list[dict]:
     return entries(visit("glossary"))
 
 
+def test_steps_are_plain_words(found: list[dict]) -> None:
+    steps = [step for one in found for step in one["steps"]]
+    assert steps
+    assert not [step for step in steps if re.search(r"\]\(|\*\*|`", step)]
+
+
 def test_the_index_has_every_page_term_lesson_and_model(found: list[dict]) -> None:
     titles = {kind: {one["title"] for one in found if one["kind"] == kind} for kind in ("Page", "Term", "Lesson")}
     assert {one["page"] for one in found if one["kind"] == "Page"} == set(rooms())

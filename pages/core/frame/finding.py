@@ -2,6 +2,7 @@
 heads, controls by the questions that they answer (how_to.yml), and what companions such as lessons add."""
 
 import contextlib
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import cache as once
 from pathlib import Path
@@ -80,7 +81,8 @@ def _entries(groups: Mapping[str, Iterable[Page]]) -> Iterable[FindEntry]:
             yield _entry(one.kind, one.title, one.detail, one.page, **one.values)
     for one in _how_to():
         values = {name: str(value) for name, value in one.get("values", {}).items()}
-        yield _entry("Control", one["title"], one["asks"], one.get("page", ""), one.get("control", ""), **values)
+        entry = _entry("Control", one["title"], one["asks"], one.get("page", ""), one.get("control", ""), **values)
+        yield {**entry, "steps": [_plain(step) for step in one.get("steps", ())]}
     for name in BUNDLED:
         yield _entry("Model", SOURCES[name], f"Runs {name} on your input", "", model=name)
     for title, values in examples.read(__file__, "text").items():
@@ -105,7 +107,12 @@ def _entry(kind: str, title: str, detail: str, page: str, control: str = "", /, 
     if page:
         values = current({"page": page, **values})
         page = values.pop("page")
-    return {"kind": kind, "title": title, "detail": detail, "page": page, "values": values, "control": control}
+    return {"kind": kind, "title": title, "detail": detail, "page": page, "values": values, "control": control, "steps": []}
+
+
+def _plain(step: str) -> str:
+    """Markdown of a document without its marks, and without its links, which lead to other documents."""
+    return re.sub(r"\*\*|`", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", step))
 
 
 def _open(page: str, values: Mapping[str, str]) -> None:
