@@ -34,7 +34,7 @@ MOST_SHARDS = 1_000
 SAVE_AGAIN = "save the model again with save_pretrained(folder)."
 #: Makes safetensors of a pickle of plain weights, which torch opens without running its code.
 PICKLE_RECIPE = (
-    'run in Python, in its folder: import torch, safetensors.torch; '
+    "run in Python, in its folder: import torch, safetensors.torch; "
     'weights = torch.load("{name}", weights_only=True, map_location="cpu"); '
     'safetensors.torch.save_file({{k: v.clone() for k, v in weights.items()}}, "model.safetensors").'
 )

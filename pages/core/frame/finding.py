@@ -107,7 +107,15 @@ def _entry(kind: str, title: str, detail: str, page: str, control: str = "", /, 
     if page:
         values = current({"page": page, **values})
         page = values.pop("page")
-    return {"kind": kind, "title": title, "detail": detail, "page": page, "values": values, "control": control, "steps": []}
+    return {
+        "kind": kind,
+        "title": title,
+        "detail": detail,
+        "page": page,
+        "values": values,
+        "control": control,
+        "steps": [],
+    }
 
 
 def _plain(step: str) -> str:
