@@ -12,7 +12,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from pages.core.frame import failures
 from pages.core.frame.companions import Visits, companions
-from pages.core.frame.navigation import ICON, Page, bar, kept_pages, nothing
+from pages.core.frame.navigation import AT_THE_ROOT, ICON, Page, bar, kept_pages, nothing
 from pages.state import links
 from pages.state.former import FORMER, current, is_former
 from pages.state.url_state import HOME, answer_move
@@ -74,8 +74,6 @@ SECTIONS = {
     ],
 }  # fmt: skip
 ENTRIES = [entry for entries in SECTIONS.values() for entry in entries]
-#: Streamlit wants a name of the page at "/", which no address has.
-AT_THE_ROOT = "first"
 
 
 def pages() -> dict[str, list[StreamlitPage]]:

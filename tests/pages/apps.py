@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from pages.components.lazy import KEY
+from pages.core.frame.navigation import AT_THE_ROOT
 from pages.state.params import Param
 from pages.state.url_state import state
 from tests.conftest import ROOT
@@ -36,7 +37,8 @@ def visit(page: str | None = None, *, closed: bool = False, at_front: bool = Fal
         app.session_state[f"{KEY}{part}"] = True
     if at_front:
         return app.run()
-    app._page_hash = calc_hash(page or "heads")  # as in a browser: no other page runs first, as `switch_page` needs it
+    name = AT_THE_ROOT if page == "model" else page or "heads"
+    app._page_hash = calc_hash(name)  # as in a browser: no other page runs first, as `switch_page` needs it
     return app.run()
 
 

@@ -19,6 +19,8 @@ OPENER = "enc-find-opener"
 #: The page's icon as an address with its content. Streamlit would read a file and compress it again in each run, and
 #: fetch a Material icon from another server.
 ICON = "data:image/png;base64," + base64.b64encode((Path(__file__).parent / "icon.png").read_bytes()).decode()
+#: Streamlit wants a name of the page at "/", which no address has.
+AT_THE_ROOT = "first"
 
 
 @dataclass(frozen=True)
