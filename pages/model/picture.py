@@ -103,11 +103,8 @@ def answer(view: View, query: int) -> str:
     key = strongest if view.j is None else view.j
     query_name, key_name, most = (token_names.bold(trace.labels, place) for place in (query, key, strongest))
     rank, count = ranking.rank(row, key)
-    where, weight, nth = (
-        f"In L{view.layer} H{view.head}, {query_name}",
-        in_words(float(row[key])),
-        nth_largest(rank, count),
-    )
+    weight, nth = in_words(float(row[key])), nth_largest(rank, count)
+    where = f"In L{view.layer} H{view.head}, {query_name}"
     changed = switches.effect(view)[0] if trace.edits else ""
     if changed and view.head in switches.heads_off(view):
         return f"L{view.layer} H{view.head} is off and adds nothing. {changed}"

@@ -137,4 +137,7 @@ def worth(view: View) -> str:
     own = float(effects[view.layer, view.head])
     rank, _ = ranking.rank(effects, (view.layer, view.head))
     what = "vector" if view.trace.kind == "text" else f"vector of the {view.trace.kind}"
-    return f"Without this head, similarity to the {norm_change.original(view)} {what} falls by {in_words(own)} ({nth_largest(rank, count)})."
+    return (
+        f"Without this head, similarity to the {norm_change.original(view)} {what} falls by {in_words(own)} "
+        f"({nth_largest(rank, count)})."
+    )

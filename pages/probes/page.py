@@ -154,8 +154,8 @@ def _poolings(view: View, task: Task, layer: int) -> None:
     """The accuracy of each pooling of the reader's model before the selected layer."""
     where = layer_names(view.loaded.config.n_layers)[min(layer, view.loaded.config.n_layers)]
     st.markdown(
-        f"Vectors: {where}, {plain(view.loaded.name_and_norms)}. Attention pooling scores each token with one trained vector, and "
-        "weights the tokens by the softmax of the scores."
+        f"Vectors: {where}, {plain(view.loaded.name_and_norms)}. Attention pooling scores each token with one trained "
+        "vector, and weights the tokens by the softmax of the scores."
     )
     found = work.poolings(view, task, min(layer, view.loaded.config.n_layers))
     if found is None:
