@@ -105,7 +105,7 @@ def measure(view: View, outcome: causal.Outcome) -> np.ndarray | None:
 
 def choose_click() -> None:
     """What a click on the map does."""
-    with st.container(key="controls-click", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(key="controls-click", horizontal=True, vertical_alignment="center", gap="small", width="content"):
         gestures.caption(gestures.either(CLICK, "A tap on a head"))
         state.segmented(Params.click, CLICK, CLICKS, label_visibility="collapsed")
 

@@ -37,10 +37,8 @@ def main(view: View) -> None:
             found, origin = work.curves(subjects, task, views), ""
             if found is None and (found := work.recorded(view, task, views)):
                 subjects = [next(iter(found))[0]]
-                of_these = f" of {plain(view.loaded.name_and_norms)}" if view.loaded.trained_placement else ""
-                origin = (
-                    f"**Recorded with {plain(subjects[0].name)}.** The button below trains the probes{of_these} here. "
-                )
+                here = f"of {plain(view.loaded.name_and_norms)}" if view.loaded.trained_placement else "here"
+                origin = f"**Recorded with {plain(subjects[0].name)}.** The button below trains the probes {here}. "
             if found:
                 with first:
                     selected = picture(view, task, subjects, found, origin)
