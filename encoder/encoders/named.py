@@ -146,6 +146,12 @@ class NamedEncoder(Shown):
         )
 
     @property
+    def name_and_norms(self) -> str:
+        """The name, and the placement of the norms where they were moved."""
+        moved = "" if self.trained_placement is None else f", norms moved to {self.config.norm_placement}-norm"
+        return f"{self.name}{moved}"
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """All that a reader of its numbers has to know: `notes`, and `moved_norms`."""
         return (*self.notes, *filter(None, [self.moved_norms]))

@@ -57,18 +57,21 @@ def effect_map(
 ) -> go.Figure:
     """effects [L, H], coloured by the square root of their size on a `robust` scale; NaN stays empty.
 
-    selected: (layer, head) with a frame; switched_off: heads with a cross; title: of the numbers, on the colour bar.
+    selected: (layer, head) with a frame; switched_off: heads with a cross, next to their rank; title: of the numbers.
     The largest effects have their rank, as many as `n_ranked` says.
     """
     values = as_array(effects, name="effects", ndim=2)
     what = "effect " if title.startswith("effect") else ""
     hover = f"L%{{y}} H%{{x}}: {what}%{{z:+.3g}}"
     figure = layer_map(_rooted(values, hover, title), None, selected)
-    marks = dict.fromkeys(switched_off, ("✕", colour.EMPHASIS_LABEL))
+    marks: dict[tuple[int, int], tuple[str, str]] = {}
     if not np.isnan(values).any() and values.any():
         largest = np.argsort(-np.abs(values), axis=None, kind="stable")[: n_ranked(values)]
         places = [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(largest, values.shape), strict=True)]
-        marks = {place: (str(rank), "rgba(17,17,17,0.75)") for rank, place in enumerate(places, start=1)} | marks
+        marks = {place: (str(rank), "rgba(17,17,17,0.75)") for rank, place in enumerate(places, start=1)}
+    for place in switched_off:
+        rank, _ = marks.get(place, ("", ""))
+        marks[place] = f"✕{rank}", colour.EMPHASIS_LABEL
     for (layer, head), (text, ground) in marks.items():
         look = {"font": {"size": 12, "color": "#ffffff"}, "bgcolor": ground, "borderpad": 2}
         figure.add_annotation(x=head, y=layer, text=text, showarrow=False, **look)

@@ -48,7 +48,7 @@ def probe_curves(curves: Sequence[ProbeCurve], majority: float, selected: tuple[
             one.accuracy,
             one.name,
             shade,
-            f"{one.name}, %{{text}}: %{{y:.3f}}",
+            f"{one.name}, %{{text}}: %{{y:.1%}}",
             symbol=SYMBOLS[place % len(SYMBOLS)],
             size=9,
         )
@@ -66,7 +66,7 @@ def probe_curves(curves: Sequence[ProbeCurve], majority: float, selected: tuple[
         if selected is not None and place != selected[0]:
             continue
         shade = colour.SERIES[place % len(colour.SERIES)]
-        hover = f"{one.name}, control task, %{{text}}: %{{y:.3f}}"
+        hover = f"{one.name}, control task, %{{text}}: %{{y:.1%}}"
         drawn = curve(np.arange(len(one.control), dtype=np.int32), one.control, "", shade, hover, size=4, dash="dot")
         figure.add_trace(drawn.update(showlegend=False, text=layer_names(len(one.control) - 1)))
     look: dict[str, Any] = {"mode": "lines", "dash": "dot", "hoverinfo": "skip"}
@@ -84,7 +84,7 @@ def probe_curves(curves: Sequence[ProbeCurve], majority: float, selected: tuple[
     figure.update_layout(
         xaxis=plain_axis("input of each layer; a curve ends with its model’s output")
         | {"tickvals": list(range(n_layers + 1)), "ticktext": names, "tickangle": 0},
-        yaxis=plain_axis("accuracy on held-out texts") | {"range": [0, 1.02]},
+        yaxis=plain_axis("accuracy on held-out texts") | {"range": [0, 1.02], "tickformat": ".0%"},
         legend=LEGEND | {"y": 1.02, "traceorder": "normal"},
     )
     return figure

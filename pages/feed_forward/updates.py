@@ -94,6 +94,6 @@ def left_out(view: View) -> go.Figure | None:
     at = largest_cell(np.abs(found))
     st.markdown(
         f"Largest change: **{number(float(found[at]))}**, in L{at[1]} without its {SUBLAYERS[parts[at[0]]]}. "
-        f"Outcome: {plain(outcomes.unit(outcome))}."
+        f"Outcome: {plain(outcomes.unit(view, outcome))}."
     )
     return figure

@@ -17,9 +17,9 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view import View, selection
 from pages.core.widgets import Export, answer, class_head, export, outcomes
 from pages.core.widgets.effects import measured
-from pages.core.words import about, errors_said, plain
+from pages.core.words import about, errors_said, gestures, plain
 from pages.interventions import recipe
-from pages.interventions.params import CLICKS, Params
+from pages.interventions.params import CLICK, CLICKS, Params
 from pages.interventions.recipe import toggle_head
 from pages.state import links, state
 
@@ -34,13 +34,11 @@ def show(view: View, outcome: causal.Outcome) -> None:
     found = None
     with errors_said(st.info, icon=":material/edit:"):
         said = outcomes.with_edits(view, changed, outcome)
-        said += f" Edited: {edited.named(active, view.trace.labels)}." if said else ""
         found = measure(view, outcome)
         with answer.area():
-            draw_answer(view, outcome, found, said)
+            draw_answer(view, outcome, found, said, active if said else ())
             if found is not None:
-                with st.container(key="controls-click"):
-                    state.segmented(Params.click, "A click on a head", CLICKS)
+                choose_click()
                 draw_map(view, found, steps)
     with st.container(key="controls-recipe", horizontal=True, vertical_alignment="center", gap="small"):
         recipe.draw_form(view)
@@ -74,7 +72,7 @@ def exported(view: View, chosen: causal.Outcome, active: tuple[Edit, ...], found
         figures=lambda: {"Effect of each head": effect_map(found)},
         lines=lines,
         settings={
-            "Outcome": outcomes.titles(view).get(chosen.code, outcomes.unit(chosen)),
+            "Outcome": outcomes.titles(view).get(chosen.code, outcomes.unit(view, chosen)),
             "Edits": "; ".join(describe(edit, view.trace.labels) for edit in active) or "none",
         },
     )
@@ -105,34 +103,57 @@ def measure(view: View, outcome: causal.Outcome) -> np.ndarray | None:
     )
 
 
-def draw_answer(view: View, outcome: causal.Outcome, effects: np.ndarray | None, edited: str) -> None:
-    """What the edits change, the effect of the open head with its rank, and the largest. edited: of the edited run."""
+def choose_click() -> None:
+    """What a click on the map does."""
+    with st.container(key="controls-click", horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        gestures.caption(gestures.either(CLICK, "A tap on a head"))
+        state.segmented(Params.click, CLICK, CLICKS, label_visibility="collapsed")
+
+
+def draw_answer(
+    view: View, outcome: causal.Outcome, effects: np.ndarray | None, change: str, active: tuple[Edit, ...]
+) -> None:
+    """What the edits change, the effect of the open head with its rank, and the largest; each number once.
+
+    change: what the edits change, of `active`; "" without edits.
+    """
+    edits_named = f"{change} Edited: {edited.named(active, view.trace.labels)}" if change else ""
     if effects is None:
-        answer.draw(edited or f"{plain(outcomes.unit(outcome))}.")
+        answer.draw(f"{edits_named}." if change else f"{plain(outcomes.unit(view, outcome))}.")
         return
-    here, sizes = float(effects[view.layer, view.head]), np.abs(effects)
-    layer, head = largest_cell(sizes)
+    sizes, open_head = np.abs(effects), (view.layer, view.head)
+
+    def nth(head: tuple[int, int]) -> str:
+        return answer.nth_largest(ranking.rank(sizes, head)[0], effects.size)
+
+    largest = largest_cell(sizes)
     most = (
-        f"Without **L{layer} H{head}**, {outcomes.lower(outcomes.unit(outcome))} "
-        f"{changes(float(effects[layer, head]))}: the largest change of {effects.size:,} heads."
+        f"Without **L{largest[0]} H{largest[1]}**{' (selected)' if largest == open_head else ''}, "
+        f"{outcomes.lower(outcomes.unit(view, outcome))} {outcomes.changes(float(effects[largest]))}: "
+        f"the largest change of {effects.size:,} heads."
     )
-    rank, _ = ranking.rank(sizes, (view.layer, view.head))
-    rest = (
-        f"Selected: without L{view.layer} H{view.head} it {changes(here)} ({answer.nth_largest(rank, effects.size)}). "
-        f"Median: {three_digits(float(np.median(sizes)))}. Ranks 1 to {n_ranked(effects)} are on the map."
-    )
-    answer.draw(edited or most, f"{most} {rest}" if edited else rest)
+    rest = [f"Median: {three_digits(float(np.median(sizes)))}. Ranks 1 to {n_ranked(effects)} are on the map."]
+    # The number of an only edit that is a head is in the first sentence.
+    off = (active[0].layer, active[0].head) if len(active) == 1 and isinstance(active[0], AblateHead) else None
+    if open_head not in (largest, off):
+        here = outcomes.changes(float(effects[open_head]))
+        rest.insert(0, f"Selected: without L{view.layer} H{view.head} it {here} ({nth(open_head)}).")
+    if not change:
+        answer.draw(most, " ".join(rest))
+        return
+    rank = "" if off is None or not _inside(off, effects) else f" ({nth(off)} heads)"
+    rest = ["The map is of the unedited model, without one head at a time.", *([most] if largest != off else []), *rest]
+    answer.draw(f"{edits_named}{rank}.", " ".join(rest))
 
 
-def changes(effect: float) -> str:
-    """ "falls by **0.0787**", as on the colour bar."""
-    return f"{'rises' if effect > 0 else 'falls'} by **{three_digits(abs(effect))}**"
+def _inside(head: tuple[int, int], effects: np.ndarray) -> bool:
+    return head[0] < effects.shape[0] and head[1] < effects.shape[1]
 
 
 def draw_map(view: View, effects: np.ndarray, recipe: Recipe) -> None:
     """The map [L, H], with a cross on each head that an edit switches off."""
     off = [(step.edit.layer, step.edit.head) for step in recipe if step.on and isinstance(step.edit, AblateHead)]
-    inside = [head for head in off if head[0] < effects.shape[0] and head[1] < effects.shape[1]]
+    inside = [head for head in off if _inside(head, effects)]
     plot(
         effect_map(effects, (view.layer, view.head), inside),
         key="head-effects",

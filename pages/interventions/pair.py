@@ -111,9 +111,9 @@ def outcomes_of_pair(view: View) -> list[str]:
     return ["sentence", "token", *of_head, *["class"] * (head is not None and head.config.reads_output)]
 
 
-def unit(outcome: causal.Outcome) -> str:
+def unit(view: View, outcome: causal.Outcome) -> str:
     """The name of the outcome's number on this page."""
-    return "Cosine to the other vector" if isinstance(outcome, causal.Similarity) else outcomes.unit(outcome)
+    return "Cosine to the other vector" if isinstance(outcome, causal.Similarity) else outcomes.unit(view, outcome)
 
 
 def forget_place() -> None:

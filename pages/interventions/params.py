@@ -13,6 +13,7 @@ QUESTIONS = {
     "patching": "Which vector carries the difference?",
     "context": "Which vectors and heads does the output depend on?",
 }
+CLICK = "A click on a head"
 CLICKS = {"switch": "Switches it off", "open": "Opens it"}
 WHERE = {
     "residual": "Residual stream",

@@ -114,7 +114,7 @@ def exported(
         settings={
             "Vectors from": both.other,
             "Replaced": WHERE[where],
-            "Outcome": f"{pair.unit(both.outcome)}: {ends[0]:.4g}, in the other run {ends[1]:.4g}",
+            "Outcome": f"{pair.unit(view, both.outcome)}: {ends[0]:.4g}, in the other run {ends[1]:.4g}",
         },
     )
 
@@ -125,9 +125,8 @@ def draw_patched(view: View, both: pair.Pair, where: Where, at: Place, ends: tup
     patched = view.about(both.text).but(edits=(*view.run.edits, edit)).trace
     value = causal.outcomes_of(view.loaded, both.plain, [patched], both.outcome)[1]
     runs = {f"your {both.words.input}": ends[0], "one vector replaced": value, "the other": ends[1]}
-    st.markdown(
-        f"{plain(pair.unit(both.outcome))}: {', '.join(f'{name} **{number(one)}**' for name, one in runs.items())}."
-    )
+    said = ", ".join(f"{name} **{number(one)}**" for name, one in runs.items())
+    st.markdown(f"{plain(pair.unit(view, both.outcome))}: {said}.")
     if (
         both.plain.source is not None
         and view.loaded.mlm_head is not None

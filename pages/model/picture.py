@@ -93,19 +93,29 @@ def selected_variant(view: View, params: Params) -> explain.Variant:
 
 
 def answer(view: View, query: int) -> str:
-    """What a token attends to, in one line; first what an edit does to the result."""
+    """What a token attends to, in one line; first what a change does to the result.
+
+    Of a changed model the strongest weight leads, as in the picture: the selected key may be that of before.
+    """
     trace = view.trace
     row = trace.attention(view.layer, view.head, slice(query, query + 1))[0]
-    key = int(row.argmax()) if view.j is None else view.j
-    query_name, key_name = (token_names.bold(trace.labels, place) for place in (query, key))
+    strongest = int(row.argmax())
+    key = strongest if view.j is None else view.j
+    query_name, key_name, most = (token_names.bold(trace.labels, place) for place in (query, key, strongest))
     rank, count = ranking.rank(row, key)
+    weight, nth = in_words(float(row[key])), nth_largest(rank, count)
+    where = f"In L{view.layer} H{view.head}, {query_name}"
     changed = switches.effect(view)[0] if trace.edits else ""
     if changed and view.head in switches.heads_off(view):
         return f"L{view.layer} H{view.head} is off and adds nothing. {changed}"
-    first = changed or made_of(trace)
+    first, before = changed or made_of(trace), _before(view, query, key)
+    if before is None:
+        return f"{first} {where} attends to {key_name}: {weight} ({nth})."
+    if key == strongest:
+        return f"{first} {where} attends to {key_name}: {weight} ({nth}). In the unchanged model: {before}."
     return (
-        f"{first} In L{view.layer} H{view.head}, {query_name} attends to {key_name}: {in_words(float(row[key]))} "
-        f"({nth_largest(rank, count)}).{_before(view, query, key)}"
+        f"{first} {where} attends most to {most}: {in_words(float(row[strongest]))}. "
+        f"To {key_name}: {before} → {weight} ({nth})."
     )
 
 
@@ -156,13 +166,12 @@ def _nearest(labels: Sequence[str], place: int, nearest: Sequence[tuple[int, flo
     return f"{token_names.bold(labels, place)}: {words}{f' (less than {HARDLY:g} apart)' if close else ''}"
 
 
-def _before(view: View, query: int, key: int) -> str:
-    """The same weight in the unchanged model; "" where nothing is changed."""
+def _before(view: View, query: int, key: int) -> str | None:
+    """The same weight in the unchanged model; None where nothing is changed."""
     unchanged = switches.original(view)
     if unchanged.run == view.run:
-        return ""
-    weight = float(unchanged.trace.attention(view.layer, view.head, slice(query, query + 1))[0, key])
-    return f" In the unchanged model: {in_words(weight)}."
+        return None
+    return in_words(float(unchanged.trace.attention(view.layer, view.head, slice(query, query + 1))[0, key]))
 
 
 def caution(view: View) -> str:

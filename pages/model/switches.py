@@ -10,6 +10,7 @@ from encoder.measure.residual_stream import output_agreement
 from encoder.model.layers import NORM_NAMES
 from pages.core.inputs import edited
 from pages.core.inputs.edited import EditParams
+from pages.core.view import norm_change
 from pages.core.view.view import View, ViewParams
 from pages.core.widgets.answer import nth_largest
 from pages.state.url_state import state
@@ -137,5 +138,6 @@ def worth(view: View) -> str:
     rank, _ = ranking.rank(effects, (view.layer, view.head))
     what = "vector" if view.trace.kind == "text" else f"vector of the {view.trace.kind}"
     return (
-        f"Without this head, similarity to the original {what} falls by {in_words(own)} ({nth_largest(rank, count)})."
+        f"Without this head, similarity to the {norm_change.original(view)} {what} falls by {in_words(own)} "
+        f"({nth_largest(rank, count)})."
     )

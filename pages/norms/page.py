@@ -67,9 +67,12 @@ def placement(selected: Selected) -> str:
         place = f"**post-norm**: {norm} follows each sum, x ← {norm}(x + f(x))"
     if config.conformer is not None:
         place += f"; one more {norm} closes each layer, x ← {norm}(x)"
+    which = "This model is"
+    if trained := view.loaded.trained_placement:
+        which = f"It was trained with {trained}-norm; with the norms moved, it is"
     return (
         f"**{plain(view.loaded.name)}** has {len(selected.statistics.names)} {norm}s. Each gives every vector "
-        f"{selected.effect}, then applies its {selected.origin} {selected.parameters}. This model is {place}."
+        f"{selected.effect}, then applies its {selected.origin} {selected.parameters}. {which} {place}."
     )
 
 

@@ -83,7 +83,7 @@ def _file() -> probe.Task | None:
 def subjects(view: View) -> list[Subject]:
     """The reader's model, then the others."""
     chosen = state.get(Params.beside)
-    first = Subject(view.model, view.loaded.name)
+    first = Subject(view.model, view.loaded.name_and_norms)
     if not chosen:
         return [first]
     own = state.read(ViewParams)

@@ -21,7 +21,7 @@ Curves = dict[tuple[work.Subject, str], Curve]
 
 
 def main(view: View) -> None:
-    with heading(about.text(__file__, "What a probe shows")):
+    with heading(about.text(__file__, "What a probe shows"), badge=False):
         controls.choose_task()
     opening(f"Which layer’s vectors tell {PREDICTED[state.get(Params.task)]}?")
     task = None
@@ -37,10 +37,11 @@ def main(view: View) -> None:
             found, origin = work.curves(subjects, task, views), ""
             if found is None and (found := work.recorded(view, task, views)):
                 subjects = [next(iter(found))[0]]
-                origin = f"**Recorded with {plain(subjects[0].name)}.** The button below trains the probes here. "
+                here = f"of {plain(view.loaded.name_and_norms)}" if view.loaded.trained_placement else "here"
+                origin = f"**Recorded with {plain(subjects[0].name)}.** The button below trains the probes {here}. "
             if found:
                 with first:
-                    selected = picture(task, subjects, found, origin)
+                    selected = picture(view, task, subjects, found, origin)
                 below(view, task, found, selected)
             else:
                 st.caption(_about(task))
@@ -56,12 +57,13 @@ def _about(task: Task) -> str:
     )
 
 
-def picture(task: Task, subjects: list[work.Subject], found: Curves, origin: str) -> tuple[int, int]:
+def picture(view: View, task: Task, subjects: list[work.Subject], found: Curves, origin: str) -> tuple[int, int]:
     """The answer and the curves; returns the selected curve and layer. origin: of recorded curves, in Markdown."""
     names = list(found)
     place, layer = _selected(names, found)
+    named = len(subjects) > 1 or bool(origin or view.loaded.trained_placement)
     with answer.area():
-        _answer(task, names[place], found[names[place]], layer, several=len(subjects) > 1 or bool(origin))
+        _answer(task, names[place], found[names[place]], layer, named=named)
         plot(
             probe_curves([_drawn(one, found[one], subjects) for one in names], task.majority, (place, layer)),
             key="probe-curves",
@@ -115,21 +117,23 @@ def _select(event: PlotEvent, names: list[tuple[work.Subject, str]]) -> None:
         state.put(Params.layer, event.get("point"))
 
 
-def _answer(task: Task, name: tuple[work.Subject, str], found: Curve, layer: int, *, several: bool) -> None:
-    """The selected probe in numbers, and its easiest and hardest classes. several: whether it may be another model
-    than the reader's."""
+def _answer(task: Task, name: tuple[work.Subject, str], found: Curve, layer: int, *, named: bool) -> None:
+    """The selected probe in numbers, and its easiest and hardest classes. named: whether to name its model, which may
+    be another than the reader's."""
     subject, view = name
     score, control = found.scores[layer], found.control[layer]
     low, high = score.interval
     places = layer_names(len(found.scores) - 1)
     chosen = state.get(Params.layer) is not None
     place = f"**{places[layer]}**, from {VECTORS[view]}"
-    said = f"Selected: {place}" if chosen else f"Easiest to predict at the {place}"
-    said += f", in {plain(subject.name)}" if several else ""
+    said = f"**{plain(subject.name)}.** " if named else ""
+    said += f"Selected: {place}" if chosen else f"Easiest to predict at the {place}"
     alike = [places[at] for at, one in enumerate(found.accuracy) if at != layer and low <= one <= high]
     also = f" Within this interval, too: {', '.join(alike)}." if alike and not chosen else ""
     first = f"{said}: **{score.accuracy:.1%}** right (95% interval: {low:.1%} to {high:.1%}).{also}"
-    against = f"Control task: {control:.1%}, so selectivity is {number(score.accuracy - control, 2)}."
+    # Of the numbers on the screen, so that they add up.
+    selectivity = round(100 * score.accuracy, 1) - round(100 * control, 1)
+    against = f"Control task: {control:.1%}, so selectivity is {number(selectivity, 1)} points."
     targets = np.array([score.classes.index(label) for label in task.labels])
     recall = {label: float(score.right[targets == place].mean()) for place, label in enumerate(score.classes)}
     order = sorted(recall, key=lambda label: -recall[label])
@@ -148,8 +152,8 @@ def _poolings(view: View, task: Task, layer: int) -> None:
     """The accuracy of each pooling of the reader's model before the selected layer."""
     where = layer_names(view.loaded.config.n_layers)[min(layer, view.loaded.config.n_layers)]
     st.markdown(
-        f"Vectors: {where}, {view.loaded.name}. Attention pooling scores each token with one trained vector, and "
-        "weights the tokens by the softmax of the scores."
+        f"Vectors: {where}, {plain(view.loaded.name_and_norms)}. Attention pooling scores each token with one trained "
+        "vector, and weights the tokens by the softmax of the scores."
     )
     found = work.poolings(view, task, min(layer, view.loaded.config.n_layers))
     if found is None:

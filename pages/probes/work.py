@@ -76,7 +76,8 @@ def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[
 def recorded(view: View, task: Task, views: list[str]) -> dict[tuple[Subject, str], Curve]:
     """The curves of the recorded run that fit the task and the views; none for another task."""
     spec = ModelSpec(recordings.MODEL, device=view.model.device, dtype=view.model.dtype)
-    subject = Subject(spec, BUNDLED[recordings.MODEL].title)
+    as_trained = f" as trained, in {view.loaded.trained_placement}-norm" if view.loaded.trained_placement else ""
+    subject = Subject(spec, f"{BUNDLED[recordings.MODEL].title}{as_trained}")
     found = recordings.recorded() if task.title == probe.TITLES[recordings.TASK] else {}
     return {
         (subject, one): curve

@@ -108,13 +108,16 @@ def results(setting: gradients.Setting, depths: list[int], seeds: range, answer:
 
 
 def answer_in_words(frame: pd.DataFrame, depth: int) -> str:
-    """The gradients of the first and the last layer of the encoders of one depth, in both placements."""
+    """The gradients of W_out in the first and the last layer of the encoders of one depth, in both placements."""
     means = frame[frame.depth == depth].groupby(["placement", "layer"]).gradient_norm.mean()
     said = ", ".join(
         f"{PLACEMENT_NAMES[one]} **{number(float(means[one, 0]))} → {number(float(means[one, depth - 1]))}**"
         for one in reversed(NORM_PLACEMENTS)
     )
-    return f"Gradient norm, first to last of {depth} layers: {said} (mean over the seeds)."
+    return (
+        f"Norm of the gradient of each layer’s W_out, the second FFN matrix, L0 → L{depth - 1}: {said} "
+        "(mean over the seeds)."
+    )
 
 
 def measured(setting: gradients.Setting, depths: list[int], seeds: range) -> list[gradients.Measurement]:

@@ -1,6 +1,7 @@
 """The block from 2017 to today: what differs between models, as one diagram, one table, and runs with five seeds."""
 
 import dataclasses
+from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
@@ -11,7 +12,7 @@ from encoder.train import blocks
 from encoder.train.tasks import make
 from pages.components import plot
 from pages.components.button import button
-from pages.core.widgets import Export, adjust
+from pages.core.widgets import Export, adjust, answer
 from pages.core.words import about, opening
 from pages.state import controlled, state
 from pages.training import runs
@@ -28,7 +29,6 @@ IN_ATTENTION = {
 def show() -> None:
     """The page with this part."""
     opening("What changed in the block since 2017?")
-    st.markdown(answer_in_words())
     usual = [next(iter(blocks.PRESETS)), list(blocks.PRESETS)[-1]]
     with adjust.drawer("history", "Models"):
         names = controlled(
@@ -43,6 +43,8 @@ def show() -> None:
             "training are not the model’s.",
         )
     names = names or usual
+    with answer.area():
+        answer.draw(changed_in_words(names), tasks_in_words())
     for place, name in zip(st.columns(len(names)) if len(names) <= 4 else st.columns(4) * 2, names, strict=False):
         with place:
             st.html(f'<section class="enc-block"><h3>{name}</h3><ol>{boxes(blocks.PRESETS[name])}</ol></section>')
@@ -69,13 +71,29 @@ def show() -> None:
 LEARNED = 0.99
 
 
-def answer_in_words() -> str:
+def changed_in_words(names: Sequence[str]) -> str:
+    """What differs between the first and the last of these blocks; of one, between it and the first of all."""
+    every = list(blocks.PRESETS)
+    shown = sorted(names, key=every.index)
+    old, new = (shown[0] if len(shown) > 1 else every[0]), shown[-1]
+    before, after = blocks.PRESETS[old].row, blocks.PRESETS[new].row
+    changed = "; ".join(
+        f"{part if part.isupper() else part.lower()} {was} → **{after[part]}**"
+        for part, was in before.items()
+        if after[part] != was
+    )
+    if not changed:
+        return f"**{old}** and **{new}** have the same block." if old != new else f"**{old}** is the first block."
+    return f"From **{old}** to **{new}**: {changed}."
+
+
+def tasks_in_words() -> str:
     """Which recorded blocks learn each task, and what those have that learn it."""
     said = []
     for task, rows in blocks.recorded().accuracy.items():
         means = {name: blocks.Interval.of(values).mean for name, values in rows.items()}
         solved = [name for name, mean in means.items() if mean >= LEARNED]
-        title = f"“{make(task).title}”"
+        title = f"Task “{make(task).title}”"
         if len(solved) == len(means):
             said.append(f"{title}: all {len(means)} blocks learn it.")
             continue

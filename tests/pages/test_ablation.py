@@ -10,9 +10,9 @@ import pytest
 import encoder
 from encoder import causal
 from encoder.edits import AblateHead, MaskKeys, Scale, UniformAttention
+from encoder.figures.layers import effect_map
 from encoder.figures.numbers import three_digits
 from pages.core.inputs.edited import Step, describe, format_recipe, parse_recipe
-from pages.core.words.formulas import number
 from pages.interventions import recipe
 from tests.pages.apps import assert_well, exported, press, sentences, visit, written
 
@@ -20,13 +20,16 @@ TEXT = "The cat sat on the mat."
 
 
 def changed(app) -> tuple[str, str, str] | None:
-    """The outcome before and after the edits, and the difference; None where the page names none."""
-    found = re.search(r"With your edits, .*?: \*\*(.+?)\*\* → \*\*(.+?)\*\* \(difference (.+?)\)", written(app))
+    """How far the edits move the outcome, from where and to where; None where the page names no edits."""
+    found = re.search(
+        r"With your edits, .*? ((?:falls|rises) by \*\*.+?\*\*), from (\S+) to (\S+)\.(?: |$)", written(app)
+    )
     return None if found is None else found.groups()  # type: ignore[return-value]
 
 
 def in_words(before: float, after: float) -> tuple[str, str, str]:
-    return number(before), number(after), number(after - before)
+    size = three_digits(abs(after - before))
+    return f"{'rises' if after > before else 'falls'} by **{size}**", three_digits(before), three_digits(after)
 
 
 def test_the_largest_effect_is_named(minilm: encoder.TextEncoder) -> None:
@@ -59,6 +62,26 @@ def test_a_recipe_in_the_address_is_run(minilm: encoder.TextEncoder) -> None:
     assert changed(app) is None
     press(app, "Undo all edits")
     assert "edits" not in app.query_params
+
+
+def test_an_edit_of_one_head_has_its_number_once_and_keeps_its_rank(minilm: encoder.TextEncoder) -> None:
+    effects = np.abs(causal.ablate_each_head(minilm, TEXT).numpy())
+    layer, head = (int(one) for one in np.unravel_index(effects.argmax(), effects.shape))
+    place = {"layer": str(layer), "head": str(head)}
+    app = visit("interventions", text=TEXT, edits=format_recipe((Step(AblateHead(layer, head)),)), **place)
+    said = written(app)
+    assert said.count(three_digits(float(effects.max()))) == 1
+    assert f"L{layer} H{head} off (the largest of 72 heads)" in said
+    assert "unedited model" in said
+    figure = effect_map(effects, (layer, head), [(layer, head)])
+    assert [one.text for one in figure.layout.annotations if (one.y, one.x) == (layer, head)] == ["✕1"]
+
+
+def test_moved_norms_name_the_vector_that_effects_are_measured_from() -> None:
+    said = written(visit("interventions", text=TEXT, norm="pre"))
+    assert "similarity to the original pre-norm vector" in said
+    assert "to the post-norm one" in said
+    assert "the original pre-norm vector falls" in written(visit("model", text=TEXT, norm="pre", start="1"))
 
 
 @pytest.mark.slow("adds an edit of every kind, one run of the page each")

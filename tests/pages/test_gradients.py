@@ -17,6 +17,7 @@ def test_gradients_are_measured_with_the_slope_in_words() -> None:
         assert f"{placement}-norm {number(slope, 2)}" in written(app)
     rows = gradients.to_frame(found)
     post = rows[(rows.placement == "post") & (rows.depth == 6)].groupby("layer").gradient_norm.mean()
+    assert "each layer’s W_out" in written(app), "whose gradient"
     assert f"L0 {number(float(post[0]))}, L5 {number(float(post[5]))}" in written(app)
     before = gradients.measure
     gradients.measure = None  # type: ignore[assignment]

@@ -17,7 +17,7 @@ import encoder
 from encoder import causal
 from encoder.edits import AblateHead, CausalMask
 from encoder.explain import Place
-from encoder.figures.numbers import three_digits
+from encoder.figures.numbers import in_words, three_digits
 from encoder.measure import positions, residual_stream
 from encoder.trace.trace import Trace
 from encoder.views.model_parts import with_parts
@@ -229,6 +229,17 @@ def test_switches_make_the_edits_of_every_page_and_say_what_they_cause(minilm: e
     said = next(one.value for one in app.markdown if "L3 H4 is off" in one.value)
     assert f"{three_digits(before)} → {three_digits(after)}" in said
     assert "attends to" not in said, "its weights are used nowhere"
+
+
+def test_of_moved_norms_the_strongest_weight_leads_and_the_selected_one_follows(minilm: encoder.TextEncoder) -> None:
+    text, (layer, head, query) = ways.BANKS, (3, 4, 5)
+    rows = [one.trace(text).attention(layer, head)[query] for one in (minilm, minilm.with_norm_placement("pre"))]
+    strongest, key = int(rows[1].argmax()), int(rows[1].argmin())
+    labels = minilm.trace(text).labels
+    app = visit("model", start="1", text=text, norm="pre", layer="3", head="4", i="5", j=str(key))
+    was, now, most = (in_words(float(one)) for one in (rows[0][key], rows[1][key], rows[1][strongest]))
+    assert f"attends most to **{labels[strongest]}**" in written(app)
+    assert re.search(rf": {re.escape(most)}\. To \*\*.*?: {re.escape(was)} → {re.escape(now)} ", written(app))
 
 
 def test_what_the_open_head_is_worth(minilm: encoder.TextEncoder) -> None:

@@ -67,8 +67,11 @@ def test_a_bad_link_falls_back_with_a_sentence(query: dict[str, str], terms: tup
 def test_pre_norm_has_a_final_layernorm() -> None:
     app = visit("norms", model="scratch", norm="pre", layers="2", at="final_norm", norm_part="one")
     assert_well(app)
-    assert "**pre-norm**" in written(app)
+    assert "This model is **pre-norm**" in written(app)
     assert "The final LayerNorm" in written(app)
+    moved = written(visit("norms", norm="pre"))
+    assert "with the norms moved, it is **pre-norm**" in moved
+    assert "This model is" not in moved
 
 
 def test_the_range_of_gain_and_bias(minilm: encoder.TextEncoder) -> None:

@@ -154,7 +154,7 @@ def test_a_diagram_is_a_drawing_with_every_part(placement: str, name: str) -> No
     assert sum(len(group) for group in drawn if group.get("stroke") == shade) == norms
 
 
-def test_a_page_says_what_moving_the_norms_changed_most() -> None:
+def test_a_page_says_below_its_answer_what_moving_the_norms_changed() -> None:
     text, layer, head = "the cat sat on the mat", 2, 5
     query = {"text": text, "layer": str(layer), "head": str(head)}
     model = encoder.load("minilm", device="cpu")
@@ -164,16 +164,23 @@ def test_a_page_says_what_moving_the_norms_changed_most() -> None:
     cosine = causal.outcomes_of(model, post, [pre], causal.SentenceVector())
     for page, expected in {
         "heads": weights,
-        "contribution": weights,
+        "contribution": cosine,
         "norms": cosine,
         "feed_forward": cosine,
         "positions": cosine,
     }.items():
-        assert f"{formulas.change(*expected)}." in written(visit(page, norm="pre", **query)), page
+        app = visit(page, norm="pre", **query)
+        assert f"{formulas.change(*expected)}." in written(app), page
+        keys = [getattr(node.proto, "id", "") for node in app.main]
+        (line,) = (at for at, key in enumerate(keys) if key.endswith("-norm-change"))
+        answers = [at for at, key in enumerate(keys) if key.endswith("-answer")]
+        assert all(at < line for at in answers), page
+        assert answers or page == "positions", "its answer has no line of this kind, so the sentence is at its end"
+    said = "Pre-norm instead of post-norm"
     for norm in ("trained", "post"):
-        assert "largest change here" not in written(visit("heads", norm=norm, **query))
-    assert "largest change here" in written(visit("heads", norm="pre", **UNTRAINED | {"text": text}))
-    assert "largest change here" not in written(visit("heads", norm="post", **UNTRAINED | {"text": text}))
+        assert said not in written(visit("heads", norm=norm, **query))
+    assert said in written(visit("heads", norm="pre", **UNTRAINED | {"text": text}))
+    assert said not in written(visit("heads", norm="post", **UNTRAINED | {"text": text}))
 
 
 def test_model_and_this_page_show_the_same_two_numbers_for_moved_norms() -> None:

@@ -32,6 +32,19 @@ def test_the_page_opens_on_a_recorded_run(model: str):
     assert [button for button in app.button if button.key == "probes:begin"], "the reader's own run is a click"
 
 
+def test_moved_norms_never_have_the_recorded_curve_as_theirs():
+    app = visit("probes", model="minilm", norm="pre", closed=True)
+    assert_well(app)
+    said = written(app)
+    assert "all-MiniLM-L6-v2 as trained, in post-norm. Easiest" in said.replace("*", "")
+    assert "badge" not in app.title[0].value, "what is shown is of the model as it was trained"
+    assert "all-MiniLM-L6-v2, norms moved to pre-norm: 3 curves" in said, "the button trains those of the moved norms"
+    curve = recorded.recorded()["token"]
+    best = curve.scores[curve.best].accuracy, curve.control[curve.best]
+    accuracy, control = (float(f"{one:.1%}"[:-1]) for one in best)
+    assert f"selectivity is {accuracy - control:.1f} points" in said
+
+
 @pytest.mark.slow("trains probes again")
 def test_the_recorded_probes_are_those_of_the_engine(minilm: encoder.TextEncoder):
     task, curve = probe.bundled(recorded.TASK), recorded.recorded()["mean"]

@@ -327,6 +327,10 @@ def test_the_block_of_each_year_is_shown_and_trains_with_five_seeds() -> None:
     assert "once" not in blocks[1], "rotary positions act in the attention"
     assert "Q and K" in blocks[1]
     assert blocks[1].count("RMSNorm") == 2
+    said = written(app)
+    changed = said.index("FFN GELU → **SwiGLU**")
+    assert "norm placement post → **pre**" in said
+    assert changed < said.index("blocks learn it"), "first what changed, then what it does"
     app.button(key="train-history").click().run()
     assert_well(app)
     group = runs_of(app)

@@ -26,7 +26,7 @@ from pages.core.inputs import chosen_input, edited, long_text, places_input, unk
 from pages.core.stores import cache, estimates, model_store
 from pages.core.view import View, ViewParams, first_view, maps, model_spec, norm_change, output, padded, typed_text
 from pages.core.view.view import PAGE_AS_TRAINED, PAGE_TAKES
-from pages.core.widgets import adjust, export, glossary_panel
+from pages.core.widgets import adjust, answer, export, glossary_panel
 from pages.core.words import glossary, plain, say_error
 from pages.state import Param, state
 from pages.state.bare import is_bare
@@ -250,29 +250,30 @@ def _draw(draw: Callable[[], None], view: View, area: DeltaGenerator, entry: Pag
     moved = bool(entry.measured) and norm_change.before(view) is not None
     if moved:  # the line about the change is of the open head
         st.session_state[_WHOLE] = True
-    place = area.container(key="norm-change") if moved else area
+    answer.keep_room(moved)
     draw()
     if moved:  # after the page: it needs a run with the norms as they were
-        place.caption(norm_change.sentence(view, entry.measured))
+        answer.room().caption(norm_change.sentence(view, entry.measured))
 
 
-def heading(about: str = "") -> DeltaGenerator:
+def heading(about: str = "", *, badge: bool = True) -> DeltaGenerator:
     """The title of the open page and the question that its picture answers; the badge of a model with moved norms.
 
     Returns the row that holds them, for what belongs next to them. A bare page has the row only.
 
-    about: what to look for, and the limits of the answer, in Markdown; it opens next to the question.
+    about: what to look for, and the limits of the answer, in Markdown; it opens next to the question. badge: False
+    where the page may show the model as it was trained, and so says itself whose numbers they are.
     """
     entry, view = st.session_state[_OPEN], st.session_state.get(_VIEW)
-    moved = "" if view is None else view.loaded.moved_norms
+    moved = view.loaded.moved_norms if view is not None and badge else ""
     place = st.session_state.pop(_TITLE, st)
     row = place.container(key="page-title", horizontal=True, vertical_alignment="bottom", gap="small")
     if is_bare():  # the style of the step hides what a page draws into the row
         adjust.next_to(row)
         return row
     with row:
-        title = f"{entry.title} :orange-badge[norms moved]" if moved else entry.title
-        st.title(title, anchor=False, help=moved or None, width="content")
+        now = f" :orange-badge[{view.loaded.config.norm_placement}-norm, not as trained]" if moved else ""
+        st.title(f"{entry.title}{now}", anchor=False, help=moved or None, width="content")
         glossary.question(entry.help, about)
     adjust.next_to(row)
     return row

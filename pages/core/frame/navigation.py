@@ -38,8 +38,8 @@ class Page:
     in any case; part_of: the folder of the page that it is a part of, in whose entry the bar names it, "" for a page of
     its own; as_trained: whether it leaves the norms as they were trained, and so has no control of them (it shows both
     placements, compares another program with the model, or shows other models in its place); measured: of which
-    numbers the line about moved norms names the largest change (core/view/norm_change.py), "" where the picture itself
-    says what changed.
+    numbers the line about moved norms names a change (core/view/norm_change.py), "" where the picture itself says what
+    changed, or shows other texts.
     """
 
     folder: str

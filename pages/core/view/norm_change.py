@@ -1,4 +1,4 @@
-"""What moving the norms changed most in what a page shows, in one sentence: the line below the input."""
+"""What moving the norms changed most in what a page shows, in one sentence: the line below the page's first line."""
 
 import dataclasses
 
@@ -23,8 +23,13 @@ def before(view: View) -> cache.StoredRun | None:
     return cache.StoredRun(dataclasses.replace(view.run, model=original))
 
 
+def original(view: View) -> str:
+    """What an unedited run is called: "original", with its placement where the norms were moved."""
+    return "original" if before(view) is None else f"original {PLACEMENT_NAMES[view.loaded.config.norm_placement]}"
+
+
 def sentence(view: View, measured: str) -> str:
-    """The number of the page that changed most, before and after; "" where the norms were not moved.
+    """A number of the page before and after; "" where the norms were not moved.
 
     measured: a name of MEASURED, as the page declares it in app.py.
     """
@@ -35,8 +40,8 @@ def sentence(view: View, measured: str) -> str:
     what, was, now = view.derived(
         ("changed by norms", unmoved.model, measured, *place), lambda trace: MEASURED[measured](view, unmoved, trace)
     )
-    names = [PLACEMENT_NAMES[one.loaded.config.norm_placement] for one in (view, unmoved)]
-    return f"{names[0].capitalize()} instead of {names[1]}, largest change here: {what}, {change(was, now)}."
+    name, old = (PLACEMENT_NAMES[one.loaded.config.norm_placement] for one in (view, unmoved))
+    return f"{name.capitalize()} instead of {old}: {what}, {change(was, now)}."
 
 
 def _attention(view: View, unmoved: cache.StoredRun, trace: Trace) -> Change:
@@ -44,13 +49,15 @@ def _attention(view: View, unmoved: cache.StoredRun, trace: Trace) -> Change:
     was, now = (TracedHead(one, view.layer, view.head) for one in (unmoved.trace, trace))
     cell = compare(was, now, align_traces(unmoved.trace, trace)).most
     pair = " → ".join(token_names.quoted(trace.labels, place) for place in (cell.query, cell.key))
-    return f"attention of L{view.layer} H{view.head}, {pair}", cell.first, cell.second
+    where = f"largest change of attention in L{view.layer} H{view.head}"
+    return f"{where}, {pair}", cell.first, cell.second
 
 
 def _vector(view: View, unmoved: cache.StoredRun, trace: Trace) -> Change:
-    """The similarity of the input's vector to what it was."""
+    """The similarity of the input's vector to the one before, whose placement names it."""
     was, now = causal.outcomes_of(view.loaded, unmoved.trace, [trace], causal.SentenceVector())
-    return "similarity of the output vector to what it was", was, now
+    old = PLACEMENT_NAMES[unmoved.loaded.config.norm_placement]
+    return f"similarity of the output vector to the {old} one", was, now
 
 
 #: What a page shows: name in app.py -> its largest change.

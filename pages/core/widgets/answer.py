@@ -23,7 +23,9 @@ from pages.core.view import View, ViewParams, selection
 from pages.core.words import gestures, token_names
 from pages.state import links, state
 
-_TOGETHER = "_words_of_picture"
+_TOGETHER, _ROOM = "_words_of_picture", "_room_below_answer"
+#: The room below the line.
+_BELOW = "norm-change"
 #: Largest weights of a row that are named.
 NAMED = 3
 #: A weight that is less than this share of the largest one is not named.
@@ -38,6 +40,18 @@ HINT_IN_COLUMN = gestures.invitation("Select a cell of this column to read its w
 def area() -> DeltaGenerator:
     """A container for the line and its maps. One on a page."""
     return st.container(key="answer-area")
+
+
+def keep_room(wanted: bool) -> None:
+    """Whether the line of this run keeps room below it, for a sentence that is known after the page."""
+    st.session_state.pop(_ROOM, None)
+    if wanted:
+        st.session_state[_ROOM] = None
+
+
+def room() -> DeltaGenerator:
+    """The room below the line; on a page without the line, here."""
+    return st.session_state.pop(_ROOM, None) or st.container(key=_BELOW)
 
 
 @contextmanager
@@ -86,6 +100,8 @@ def draw(
                 button("Clear selection", "close", "clear-selection", clear, type="tertiary", help="Clear selection")
         if second:
             st.caption(second)
+    if st.session_state.get(_ROOM, st) is None:
+        st.session_state[_ROOM] = st.container(key=_BELOW)
 
 
 def draw_row(

@@ -50,9 +50,8 @@ class Side(cache.StoredRun):
     @property
     def model_name(self) -> str:
         """The model's name, its seed where it is untrained, and its norm placement where that was changed."""
-        changed = f", norms moved to {self.loaded.config.norm_placement}-norm" if self.loaded.trained_placement else ""
         seed = f", seed {self.model.untrained.seed}" if self.model.untrained is not None else ""
-        return f"{self.loaded.name}{seed}{changed}"
+        return f"{self.loaded.name_and_norms}{seed}"
 
 
 @dataclass(frozen=True)

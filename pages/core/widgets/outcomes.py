@@ -7,9 +7,10 @@ from typing import Any
 import streamlit as st
 
 from encoder import Trace, causal, classify, figures
+from encoder.figures.numbers import three_digits
 from pages.core.inputs.input_words import words_of
-from pages.core.view import View
-from pages.core.words import change, plain
+from pages.core.view import View, norm_change
+from pages.core.words import plain
 from pages.state import Param, choice, controlled, state, string, whole_number
 
 OUTCOMES = {
@@ -19,10 +20,11 @@ OUTCOMES = {
     "word": "Masked word",
     "class": "Class of a classification head",
 } | {name: name for name in causal.registered()}
+#: Of the outcomes without values of their own; original: as `norm_change.original` names the unedited run.
 UNITS = {
-    "sentence": "Similarity to the original vector",
+    "sentence": "Similarity to the {original} vector",
     "similarity": "Similarity to the second sentence",
-    "token": "Similarity to the original output vector",
+    "token": "Similarity to the {original} output vector",
 }
 SCALES = {"log_odds": "Log-odds", "probability": "Probability"}
 
@@ -85,14 +87,14 @@ def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> causal.Outco
     return causal.as_outcome(kind)
 
 
-def unit(outcome: causal.Outcome) -> str:
+def unit(view: View, outcome: causal.Outcome) -> str:
     """The name of the outcome's number."""
     if isinstance(outcome, causal.ClassProbability):
         return f"{SCALES[outcome.scale]} of the class “{outcome.label}”"
     if isinstance(outcome, causal.Named):
         return outcome.name
     if not isinstance(outcome, causal.MaskedWord):
-        return UNITS[outcome.code]
+        return UNITS[outcome.code].format(original=norm_change.original(view))
     if outcome.minus is None:
         return f"{SCALES[outcome.scale]} of “{outcome.word}”"
     what = "Log probability" if outcome.scale == "log_odds" else "Probability"
@@ -100,14 +102,20 @@ def unit(outcome: causal.Outcome) -> str:
 
 
 def with_edits(view: View, edited: Trace | None, outcome: causal.Outcome) -> str:
-    """The outcome before and after the edits in one sentence; "" without edits.
+    """How much the edits change the outcome, in one sentence; "" without edits.
 
     Raises EncoderError where the outcome does not fit.
     """
     if edited is None:
         return ""
     before, after = causal.outcomes_of(view.loaded, view.trace, [edited], outcome)
-    return f"With your edits, {lower(unit(outcome))}: {change(before, after)}."
+    ends = f"from {three_digits(before)} to {three_digits(after)}"
+    return f"With your edits, {lower(unit(view, outcome))} {changes(after - before)}, {ends}."
+
+
+def changes(effect: float) -> str:
+    """ "falls by **0.0787**", as on the colour bar."""
+    return f"{'rises' if effect > 0 else 'falls'} by **{three_digits(abs(effect))}**"
 
 
 def lower(name: str) -> str:
