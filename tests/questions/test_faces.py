@@ -91,10 +91,10 @@ def test_a_number_on_the_wall_says_what_it_is_and_why_answers_are_wrong() -> Non
         question, look, _ = of_lesson(lesson, number)
         assert isinstance(question, NumberQuestion)
         answers = {"one": json.dumps(wrong), "two": json.dumps(question.truth(look).value), "three": "7.25"}
-        reason, _ = question.reason(wrong, look)
+        reason = question.reason(wrong, look).said
         assert reason
         shown = face(question, look, answers, revealed=True)
-        assert f"“{reason}”" in html.unescape(shown)
+        assert reason in html.unescape(shown)
         assert "Answers of the class" in shown
         if "enc-wall-answer" in shown:  # a long row has the number next to the question, and a caption
             assert f"<small>{question.title}</small>" in shown
@@ -193,10 +193,10 @@ def test_a_known_mistake_is_about_the_lengths_of_its_question(language: str) -> 
     step = found.step(2)
     assert isinstance(step.question, NumberQuestion)
     look = library.look_of(step.view)
-    reason, misconception = step.question.reason(4 * 201_326_592, look)
-    assert misconception == "length-linear"
-    general = misconceptions.BY_ID[misconception].belief
-    assert reason != general, "the question has four times the text, the belief twice"
+    reason = step.question.reason(4 * 201_326_592, look)
+    assert reason.misconception == "length-linear"
+    general = misconceptions.BY_ID[reason.misconception].belief
+    assert reason.belief != general, "the question has four times the text, the belief twice"
     assert step.question.truth(look).formula == ""
 
 
