@@ -355,7 +355,12 @@ function grid({ labels, given, truth, whose }, strengths) {
  * @param {(answer: any) => void} answer called with the answer
  */
 export function drawGesture(header, answer) {
-  const [inner, read, todo = "Nothing is marked yet. Mark at least one cell, then answer."] = DOES[header.does]({ given: null, truth: null, whose: "your answer", ...header });
+  const [inner, read, todo = "Nothing is marked yet. Mark at least one cell, then answer."] = DOES[header.does]({
+    given: null,
+    truth: null,
+    whose: "your answer",
+    ...header,
+  });
   const root = make("div", { class: "enc-root enc-gesture" }, inner);
   if (header.truth !== null && header.truth !== undefined) return root;
   const note = make("p", { role: "status", class: "enc-gesture-note" });

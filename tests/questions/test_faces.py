@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from encoder.figures.numbers import exact_or_in_words
 from pages.core.frame.frame import import_params
 from pages.core.words import symbols
 from pages.teaching.desk import desk
@@ -102,6 +103,27 @@ def test_a_number_on_the_wall_says_what_it_is_and_why_answers_are_wrong() -> Non
         "variance of q · k",
         "numbers in a query of one head (d_k)",
     }, "the same number of the model, and another meaning"
+
+
+def test_a_word_before_a_full_stop_is_the_same_word() -> None:
+    question, look, step = of_lesson("02-embedding-and-position", 4)
+    shown = face(question, look, {}, revealed=False, view=step.view)
+    assert "<b>put</b>" in shown
+    assert "<b>bank.</b>" not in shown
+
+
+def test_the_wall_says_why_an_option_is_wrong_that_somebody_chose() -> None:
+    question, look, _ = of_lesson("02-embedding-and-position", 6)
+    reasons = [question.reason(place, look).said for place in (0, 1)]
+    shown = html.unescape(face(question, look, {"one": "1", "two": "2"}, revealed=True))
+    assert reasons[1] in shown
+    assert reasons[0] not in shown, "nobody chose it"
+    assert all(exact_or_in_words(value) in reason for value, reason in zip(of_poolings(look), reasons, strict=True))
+
+
+def of_poolings(look: Look) -> list[float]:
+    """The cosines of the sentence vector with the vector of [CLS] and with the mean over the words."""
+    return [quantities.read_quantity({"pooled_cosine": {"rule": rule}}).value(look) for rule in ("cls", "words")]
 
 
 def test_a_map_has_the_weights_of_its_head() -> None:
