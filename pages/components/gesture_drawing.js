@@ -161,7 +161,11 @@ const DOES = {
       dragged = null;
     });
     draw();
-    return [list, () => isMoved ? order : null, "The order is still the one by chance. Move something, then answer."];
+    return [
+      list,
+      () => isMoved ? order : null,
+      "Nothing is moved yet, and this order is random. Move a line, then answer.",
+    ];
   },
 
   softmax({ scores, given, truth, whose }) {

@@ -3,6 +3,7 @@
 It is a few hundred bytes of HTML, so that a phone has it at once; the wall draws the same in larger type.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -192,7 +193,7 @@ def rounded(value: float) -> str:
     """A number next to others: one that is rounded has three digits, as 0.890 next to 0.867."""
     said = exact_or_in_words(value)
     digits = re.fullmatch(r"−?(\d+)\.(\d+)", said)
-    if digits is None or float(said.replace("−", "-")) == value:
+    if digits is None or math.isclose(float(said.replace("−", "-")), value, rel_tol=1e-9):
         return said
     return said + "0" * (3 - len((digits[1] + digits[2]).lstrip("0")))
 

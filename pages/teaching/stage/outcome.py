@@ -45,7 +45,7 @@ def draw(question: Question, look: Look, given: Any, key: str, before_why: Calla
         said = "" if controls.is_drawn(question, look) else f" You said: {yours}."
         true = in_markdown(controls.true_value(question, look, truth))
         reason = in_markdown(question.reason(answer, look).said)
-        st.warning(" ".join(filter(None, (f"Not quite.{said}", true, reason))), icon=":material/cancel:")
+        st.warning(" ".join(filter(None, (f"Not quite.{said}", reason, true))), icon=":material/cancel:")
     if isinstance(question, gestures.GestureQuestion):
         st.caption(f"Points: {gestures.points(grade.score)} of 100")
         gesture(question.task(look).header, key=key, given=answer, truth=truth.value)
