@@ -52,7 +52,7 @@ SMALL = """() => [...document.querySelectorAll(".enc-wall :is(h1, li, p, footer,
 HIDDEN_ROWS = """() => [...document.querySelectorAll(".enc-wall-exhibit :is(tr, li)")].filter((row) => {
   const [inner, outer] = [row, row.closest(".enc-wall-exhibit")].map((one) => one.getBoundingClientRect());
   return inner.top < outer.top - 1 || inner.bottom > outer.bottom + 1;
-}).concat([...document.querySelectorAll(".enc-wall-options li")].filter((one) => one.scrollHeight > one.clientHeight + 1))
+}).concat([...document.querySelectorAll(".enc-wall-options li")].filter((li) => li.scrollHeight > li.clientHeight + 1))
   .map((row) => row.textContent)"""
 #: Pictures of a page.
 BEHIND = ".stMain :is(.enc-plot, .enc-model, .enc-grid)"
