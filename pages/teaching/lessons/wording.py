@@ -27,7 +27,7 @@ DEFINED = {word.lower() for term in TERMS for word in (term.name, *term.words)}
 #: What introduces a term: *the term*.
 INTRODUCED = re.compile(r"(?<!\*)\*(?!\*)([^*\n]+)\*(?!\*)")
 #: What points at a picture: a wall and a phone that show the question or its result have none.
-_OF_PICTURE = r"(?:[Tt]he (?:picture|page shows|open part|grid)|(?:numbers?|weights?|line) above|[Ll]a imagen)"
+_OF_PICTURE = r"(?:[Tt]he (?:picture|page shows|open part|grid)|(?:numbers?|weights?|line) above(?! \d)|[Ll]a imagen)"
 POINTS = re.compile(rf"\b{_OF_PICTURE}\b")
 #: The same, and words that describe one.
 DESCRIBES = re.compile(
