@@ -22,8 +22,8 @@ const lineOf = (label, weight, isRight) => {
 };
 
 /**
- * Each returns its element and a function that gives the answer, null while it is not complete.
- * @type {Record<GestureHeader["does"], (header: GestureHeader) => [HTMLElement, () => any]>}
+ * Each returns its element, a function that gives the answer, null while it is not complete, and what is then to do.
+ * @type {Record<GestureHeader["does"], (header: GestureHeader) => [HTMLElement, () => any, string?]>}
  */
 const DOES = {
   aim({ labels, keys, target, goal, farthest, given, truth, whose }) {
@@ -113,8 +113,10 @@ const DOES = {
     const order = [...(given ?? truth ?? labels)];
     const list = make("ol", { class: "enc-gesture-sort" });
     const isOver = truth !== null;
+    let isMoved = false; // the order at the beginning is by chance, and wrong
     const move = (from, to, focus) => {
       if (to < 0 || to >= order.length || from === to) return;
+      isMoved = true;
       const [one] = order.splice(from, 1);
       order.splice(to, 0, one);
       draw();
@@ -159,7 +161,11 @@ const DOES = {
       dragged = null;
     });
     draw();
-    return [list, () => order];
+    return [
+      list,
+      () => isMoved ? order : null,
+      "Nothing is moved yet, and this order is random. Move a line, then answer.",
+    ];
   },
 
   softmax({ scores, given, truth, whose }) {
@@ -353,14 +359,19 @@ function grid({ labels, given, truth, whose }, strengths) {
  * @param {(answer: any) => void} answer called with the answer
  */
 export function drawGesture(header, answer) {
-  const [inner, read] = DOES[header.does]({ given: null, truth: null, whose: "your answer", ...header });
+  const [inner, read, todo = "Nothing is marked yet. Mark at least one cell, then answer."] = DOES[header.does]({
+    given: null,
+    truth: null,
+    whose: "your answer",
+    ...header,
+  });
   const root = make("div", { class: "enc-root enc-gesture" }, inner);
   if (header.truth !== null && header.truth !== undefined) return root;
   const note = make("p", { role: "status", class: "enc-gesture-note" });
   const done = make("button", { type: "button", class: "enc-save enc-answer" }, "Answer");
   done.addEventListener("click", () => {
     const given = read();
-    note.textContent = given === null ? "Nothing is marked yet. Mark at least one cell, then answer." : "";
+    note.textContent = given === null ? todo : "";
     if (given !== null) answer(structuredClone(given));
     else done.scrollIntoView({ block: "nearest" }); // the note has moved it
   });

@@ -36,7 +36,8 @@ def test_a_lesson_is_read() -> None:
     assert one.question
     assert one.question.kind == "token"
     assert "Prose *here*." in one.prose
-    assert "More." in one.prose
+    assert one.about_view == "More."
+    assert one.text == "Prose *here*.\n\nMore."
     assert "```" not in one.prose
     assert two.prose == "```\ncode\n```"
     assert (two.view, two.question) == ({}, None)

@@ -13,19 +13,24 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from pages.core.frame.frame import import_params
+from pages.core.words.symbols import in_html
 from pages.teaching.lessons import lesson, library, platforms
 from pages.teaching.lessons.platforms import Item
+from pages.teaching.questions import misconceptions
 from pages.teaching.questions.kinds import HeadQuestion
+from pages.teaching.questions.open_kinds import ConceptQuestion
 from tests.lessons.test_lesson import ABOUT
 
 SERVER = "https://school.example/encoderscope/"
 #: Kinds that need the app.
 LEFT_OUT = {"draw", "gesture", "sentence"}
 #: The children of an item in their order.
-ORDER = ["responseDeclaration", "outcomeDeclaration", "itemBody", "responseProcessing"]
+ORDER = ["responseDeclaration", "outcomeDeclaration", "itemBody", "responseProcessing", "modalFeedback"]
 NS = f"{{{platforms.QTI}}}"
 
 
+#: What a condition tests.
+TESTS = ["match", "stringMatch", "and"]
 #: Of each element that an item has, as we know QTI 2.1, whose schema is not read here: required attributes, and
 #: children in their order; None: text and inline elements in any order.
 SCHEMA: dict[str, tuple[set[str], list[str] | None]] = {
@@ -43,20 +48,27 @@ SCHEMA: dict[str, tuple[set[str], list[str] | None]] = {
     "extendedTextInteraction": ({"responseIdentifier"}, ["prompt"]),
     "choiceInteraction": ({"responseIdentifier", "shuffle", "maxChoices"}, ["prompt", "simpleChoice"]),
     "orderInteraction": ({"responseIdentifier", "shuffle"}, ["prompt", "simpleChoice"]),
-    "prompt": (set(), []),
-    "simpleChoice": ({"identifier"}, []),
-    "responseProcessing": (set(), ["responseCondition"]),
-    "responseCondition": (set(), ["responseIf"]),
-    "responseIf": (set(), ["and", "setOutcomeValue"]),
+    "prompt": (set(), None),
+    "simpleChoice": ({"identifier"}, None),
+    "responseProcessing": (set(), ["setOutcomeValue", "responseCondition", "setOutcomeValue", "responseCondition"]),
+    "responseCondition": (set(), ["responseIf", "responseElseIf", "responseElse"]),
+    "responseIf": (set(), [*TESTS, "setOutcomeValue"]),
+    "responseElseIf": (set(), [*TESTS, "setOutcomeValue"]),
+    "responseElse": (set(), ["setOutcomeValue"]),
+    "match": (set(), ["variable", "baseValue", "correct"]),
+    "stringMatch": ({"caseSensitive"}, ["variable", "baseValue"]),
+    "correct": ({"identifier"}, []),
     "and": (set(), ["gte", "lte"]),
     "gte": (set(), ["variable", "baseValue"]),
     "lte": (set(), ["variable", "baseValue"]),
     "variable": ({"identifier"}, []),
     "baseValue": ({"baseType"}, []),
-    "setOutcomeValue": ({"identifier"}, ["baseValue"]),
+    "setOutcomeValue": ({"identifier"}, ["baseValue", "mapResponse"]),
+    "mapResponse": ({"identifier"}, []),
+    "modalFeedback": ({"outcomeIdentifier", "identifier", "showHide"}, ["p"]),
 }
 #: Elements of HTML that an item's body may have, too.
-OF_TEXT = {"a", "b", "br", "div", "i", "small", "span", "table", "tbody", "td", "th", "tr"}
+OF_TEXT = {"a", "b", "br", "div", "i", "small", "span", "sub", "sup", "table", "tbody", "td", "th", "tr"}
 #: What is allowed as an identifier, and Moodle as the share of an answer that this project writes.
 IDENTIFIER, SHARES = re.compile(r"[A-Za-z_][\w.-]*"), {"0", "100"}
 
@@ -120,7 +132,7 @@ def test_moodle_has_words_answers_reasons_and_views(found: list[Item]) -> None:
             assert wrong == [pytest.approx(float(text)) for text, _, _ in item.mistakes]
         if item.mistakes:
             said = [one.findtext("feedback/text") for one in answers if one.get("fraction") == "0"]
-            assert said == [reason for _, _, reason in item.mistakes]
+            assert said == [in_html(reason) for _, _, reason in item.mistakes]
             assert all(said)
     assert any(item.mistakes for item in found if item.kind == "number")
     assert any(item.right - item.low < 0.99 * (item.high - item.right) for item in found), "of a ratio"
@@ -133,7 +145,7 @@ def test_an_item_of_qti_has_the_parts_of_the_schema_in_their_order(found: list[I
         root = ET.fromstring(platforms.qti_item(item))
         assert root.tag == f"{NS}assessmentItem"
         names = [child.tag.removeprefix(NS) for child in root]
-        assert names == [name for name in ORDER if name in names]
+        assert [name for name, _ in itertools.groupby(names)] == ORDER
         declared = root.find(f"{NS}responseDeclaration")
         assert declared is not None
         assert (declared.get("cardinality"), declared.get("baseType")) == platforms.RESPONSES[item.kind]
@@ -162,6 +174,8 @@ def test_every_item_keeps_the_rules_of_the_schema(every: list[Item]) -> None:
         root = ET.fromstring(platforms.qti_item(item))
         for element in root.iter():
             tag = element.tag.removeprefix(NS)
+            if tag in OF_TEXT:
+                continue
             required, children = SCHEMA[tag]
             assert required <= set(element.keys()), (item.name, tag)
             inside = [child.tag.removeprefix(NS) for child in element]
@@ -171,12 +185,15 @@ def test_every_item_keeps_the_rules_of_the_schema(every: list[Item]) -> None:
             for name in set(element.keys()) & {"identifier", "responseIdentifier"}:
                 assert IDENTIFIER.fullmatch(element.attrib[name]), (item.name, element.attrib)
         declared = {one.get("identifier") for one in root if one.tag.endswith("Declaration")}
-        assert declared == {"RESPONSE", "SCORE"}
+        assert declared == {"RESPONSE", "SCORE", "FEEDBACK"}
         used = {one.get("identifier") for name in ("variable", "setOutcomeValue") for one in root.iter(f"{NS}{name}")}
         assert used <= declared
         choices = [one.get("identifier") for one in root.iter(f"{NS}simpleChoice")]
         assert len(set(choices)) == len(choices)
-        assert len(root.findall(f"{NS}responseProcessing")) == (item.kind != "essay")
+        assert len(root.findall(f"{NS}responseProcessing")) == 1
+        told = {one.get("identifier") for one in root.iter(f"{NS}modalFeedback")}
+        set_to = root.findall(f".//{NS}setOutcomeValue[@identifier='FEEDBACK']/{NS}baseValue")
+        assert told == {one.text for one in set_to}
 
 
 @pytest.mark.slow("computes the answers of all lessons")
@@ -227,6 +244,27 @@ def test_without_a_server_a_question_has_its_numbers_or_says_where_they_are(name
         for element in ET.fromstring(platforms.qti_item(item)).iter():
             assert element.tag.removeprefix(NS) in SCHEMA.keys() | OF_TEXT
         assert (item.own in text) == (item.given is None), "it says where the picture is"
+
+
+def test_no_platform_is_given_a_mistake_as_a_fact(every: list[Item]) -> None:
+    questions = [step.question for one in library.lessons()[0] for step in one.steps if step.question]
+    beliefs = {one.belief for one in misconceptions.ALL}
+    beliefs |= {str(mistake["says"]) for question in questions for mistake in question.mistakes if "says" in mistake}
+    moodle = ET.fromstring(platforms.moodle(every, "a")).findall("question/answer[@fraction='0']/feedback/text")
+    qti = [ET.fromstring(platforms.qti_item(item)).findall(f"{NS}modalFeedback/{NS}p") for item in every]
+    for told in (moodle, list(itertools.chain(*qti))):
+        texts = ["".join(one.itertext()) for one in told]
+        for text in texts:
+            for belief in beliefs:
+                quoted = f"“{belief}”"
+                assert belief not in text.replace(quoted, ""), text
+                assert not text.endswith(quoted), "what is right follows"
+        assert sum("“" in text for text in texts) > 30
+    for question, step in ((step.question, step) for one in library.lessons()[0] for step in one.steps):
+        if isinstance(question, ConceptQuestion):
+            look = library.look_of(step.view)
+            wrong = set(question.choices(look)) - {question.truth(look).value}
+            assert all(question.reason(one, look).truth for one in wrong), question.ask
 
 
 def test_foreign_text_is_text() -> None:

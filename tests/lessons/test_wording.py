@@ -55,6 +55,8 @@ def said(text: str) -> str:
         ),
         (step(TOKEN, ""), "no text"),
         (step(TOKEN, "You see the map."), "hidden until the answer"),
+        (step(NUMBER + "\nlook: true", "The open part shows the sum."), "hidden until the answer"),
+        (step(NUMBER + "\nwhy: The page shows them."), "points at a picture"),
         (step(TOKEN, view="layer: 4\nhead: 1"), "opens L4 H1"),
         (step(TOKEN.replace("“it”", "“zebra”").replace("L3 H1", "it")), "zebra"),
         (step(NUMBER.replace("n_tokens", "{n_tokens: {text: Another text.}}")), "Another text."),
@@ -80,6 +82,10 @@ def said(text: str) -> str:
             "counts as right",
         ),
         (
+            step("kind: number\nask: Which?\nquantity: n_tokens\nwithin: 2\nmistakes: [{answer: 1, says: x}]"),
+            "has no truth",
+        ),
+        (
             step("kind: concept\nask: Which?\noptions: [{says: a, right: true}, {says: b}]"),
             "its truth is computed",
         ),
@@ -87,6 +93,14 @@ def said(text: str) -> str:
 )  # fmt: skip
 def test_a_fault_of_the_words_is_found(text: str, named: str) -> None:
     assert named in said(text)
+
+
+@pytest.mark.parametrize("language", ["", "es"])
+def test_no_question_points_at_a_picture_that_its_screen_lacks(language: str) -> None:
+    for one in library.lessons(language)[0]:
+        for step in (step for step in one.steps if step.question and step.view):
+            assert not wording.DESCRIBES.search(step.prose), (one.name, step.title)
+            assert not wording.POINTS.search(step.question.why), (one.name, step.title)
 
 
 def test_a_good_step_has_no_fault() -> None:

@@ -584,10 +584,10 @@ def test_a_class_votes_discusses_and_votes_again(school: School) -> None:
     assert sorted(row[3:6] for row in rows[1:]) == sorted(
         [
             ["1", "1", ""],
-            ["0", "1", "Took the largest weight."],
-            ["0", "1", "Took the largest weight."],
+            ["0", "1", "Perhaps you thought: “Took the largest weight.”"],
+            ["0", "1", "Perhaps you thought: “Took the largest weight.”"],
             ["1", "2", ""],
-            ["0", "2", "Took the largest weight."],
+            ["0", "2", "Perhaps you thought: “Took the largest weight.”"],
             ["", "2", ""],
         ]
     )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from encoder.figures.numbers import exact_or_in_words
 from pages.core.frame.frame import import_params
 from pages.core.words import symbols
 from pages.teaching.desk import desk
@@ -91,10 +92,10 @@ def test_a_number_on_the_wall_says_what_it_is_and_why_answers_are_wrong() -> Non
         question, look, _ = of_lesson(lesson, number)
         assert isinstance(question, NumberQuestion)
         answers = {"one": json.dumps(wrong), "two": json.dumps(question.truth(look).value), "three": "7.25"}
-        reason, _ = question.reason(wrong, look)
+        reason = question.reason(wrong, look).said
         assert reason
         shown = face(question, look, answers, revealed=True)
-        assert f"“{reason}”" in html.unescape(shown)
+        assert reason in html.unescape(shown)
         assert "Answers of the class" in shown
         if "enc-wall-answer" in shown:  # a long row has the number next to the question, and a caption
             assert f"<small>{question.title}</small>" in shown
@@ -102,6 +103,27 @@ def test_a_number_on_the_wall_says_what_it_is_and_why_answers_are_wrong() -> Non
         "variance of q · k",
         "numbers in a query of one head (d_k)",
     }, "the same number of the model, and another meaning"
+
+
+def test_a_word_before_a_full_stop_is_the_same_word() -> None:
+    question, look, step = of_lesson("02-embedding-and-position", 4)
+    shown = face(question, look, {}, revealed=False, view=step.view)
+    assert "<b>put</b>" in shown
+    assert "<b>bank.</b>" not in shown
+
+
+def test_the_wall_says_why_an_option_is_wrong_that_somebody_chose() -> None:
+    question, look, _ = of_lesson("02-embedding-and-position", 6)
+    reasons = [question.reason(place, look).said for place in (0, 1)]
+    shown = html.unescape(face(question, look, {"one": "1", "two": "2"}, revealed=True))
+    assert reasons[1] in shown
+    assert reasons[0] not in shown, "nobody chose it"
+    assert all(exact_or_in_words(value) in reason for value, reason in zip(of_poolings(look), reasons, strict=True))
+
+
+def of_poolings(look: Look) -> list[float]:
+    """The cosines of the sentence vector with the vector of [CLS] and with the mean over the words."""
+    return [quantities.read_quantity({"pooled_cosine": {"rule": rule}}).value(look) for rule in ("cls", "words")]
 
 
 def test_a_map_has_the_weights_of_its_head() -> None:
@@ -193,10 +215,10 @@ def test_a_known_mistake_is_about_the_lengths_of_its_question(language: str) -> 
     step = found.step(2)
     assert isinstance(step.question, NumberQuestion)
     look = library.look_of(step.view)
-    reason, misconception = step.question.reason(4 * 201_326_592, look)
-    assert misconception == "length-linear"
-    general = misconceptions.BY_ID[misconception].belief
-    assert reason != general, "the question has four times the text, the belief twice"
+    reason = step.question.reason(4 * 201_326_592, look)
+    assert reason.misconception == "length-linear"
+    general = misconceptions.BY_ID[reason.misconception].belief
+    assert reason.belief != general, "the question has four times the text, the belief twice"
     assert step.question.truth(look).formula == ""
 
 

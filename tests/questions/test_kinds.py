@@ -19,6 +19,7 @@ from pages.core.frame.frame import import_params
 from pages.teaching.lessons import library
 from pages.teaching.questions import KINDS, QUANTITIES, Look, Question, QuestionError, read_answer, read_question
 from pages.teaching.questions.kinds import NumberQuestion, OrderQuestion
+from pages.teaching.questions.misconceptions import Reason
 from pages.teaching.questions.open_kinds import ConceptQuestion
 from pages.teaching.questions.quantities import Quantity
 from pages.teaching.stage import exhibit
@@ -253,8 +254,8 @@ def test_options_of_which_one_holds(look: Look) -> None:
     assert question.texts(look)[1] == f"It has {look.trace.n_tokens} tokens."
     assert graded(question, 1, look) == (1.0, True)
     assert graded(question, 0, look) == (0.0, False)
-    assert question.reason(0, look)[1] == "winner"
-    assert question.reason(1, look) == ("", "")
+    assert question.reason(0, look).misconception == "winner"
+    assert question.reason(1, look).said == ""
     two = read_question({"kind": "concept", "ask": "?", "options": [CONCEPT[1], CONCEPT[1]]})
     with pytest.raises(QuestionError, match="exactly one"):
         two.truth(look)
@@ -286,9 +287,9 @@ def test_a_wrong_answer_has_its_reason(look: Look) -> None:
     ]
     asked = {"kind": "number", "ask": "?", "quantity": quantity, "within": 0.1}
     question = read_question(asked | {"mistakes": mistakes})
-    assert question.reason(4, look)[1] == "winner"
-    assert question.reason(2.05, look) == ("The plain mean.", "")
-    assert question.reason(3, look) == question.reason(17, look) == ("", "")
+    assert question.reason(4, look).misconception == "winner"
+    assert question.reason(2.05, look) == Reason("The plain mean.")
+    assert question.reason(3, look) == question.reason(17, look) == Reason()
     assert read_question(question.definition()) == question
     for wrong in ("x", [1], [{"answer": 4, "misconception": "none"}], [{"colour": 1}]):
         with pytest.raises(QuestionError):

@@ -5,17 +5,23 @@ import re
 
 from pages.core.words.markdown import plain
 
+_TAG = re.compile(r"(<[^>]*>)")
 _SYMBOL = re.compile(r"\b([A-Za-z])_([A-Za-z]+)\b|\b(e)\^(-?\d+)")
 
 
 def in_html(text: str) -> str:
-    """The text as HTML, escaped."""
+    """The text as HTML, escaped. It is XML, too."""
+    return _SYMBOL.sub(_printed, html.escape(text))
 
-    def printed(found: re.Match[str]) -> str:
-        base, below, power, exponent = found.groups()
-        return f"{base}<sub>{below}</sub>" if base else f"{power}<sup>{exponent.replace('-', '−')}</sup>"
 
-    return _SYMBOL.sub(printed, html.escape(text))
+def of_html(text: str) -> str:
+    """HTML with its symbols as they are printed; what is inside of a tag stays."""
+    return "".join(part if part.startswith("<") else _SYMBOL.sub(_printed, part) for part in _TAG.split(text))
+
+
+def _printed(found: re.Match[str]) -> str:
+    base, below, power, exponent = found.groups()
+    return f"{base}<sub>{below}</sub>" if base else f"{power}<sup>{exponent.replace('-', '−')}</sup>"
 
 
 def in_markdown(text: str) -> str:

@@ -173,7 +173,7 @@ def _script(lesson: Lesson, number: int) -> None:
     """What the class reads at this step, below what the teacher needs at once."""
     with st.container(border=True):
         st.caption("What the class reads at this step")
-        st.markdown(lesson.step(number).prose)
+        st.markdown(lesson.step(number).text)
 
 
 def show_step(lesson: Lesson, number: int, along: str | None = None) -> None:

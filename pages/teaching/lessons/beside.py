@@ -56,7 +56,7 @@ def beside(is_open: bool = True) -> Iterator[bool]:
         st.html(on_stage.style(opened.step))
     with st.container(key="lesson-step"):
         with st.container(key="lesson-panel"):
-            _text(opened)
+            _text(opened, has_picture=True)
             _question(opened)
             _steps(opened)
         with st.container(key="lesson-stage"), draw_bare(session.is_follower() and not explores):
@@ -73,13 +73,13 @@ def waits(opened: Open) -> bool:
     return not (question.look or progress.answer(opened) is not None or progress.looks(opened))
 
 
-def _text(opened: Open) -> None:
+def _text(opened: Open, *, has_picture: bool = False) -> None:
     lesson, step = opened.lesson, opened.step
     place = f"step {opened.number} of {lesson.last}" if opened.number else "where we are"
     st.caption(f"{plain(lesson.heading)} · {place}")
     st.progress(opened.number / max(lesson.last, 1))
     st.subheader(in_markdown(step.title), anchor=False)
-    st.markdown(glossary.linked(step.prose, MOST_LINKS))
+    st.markdown(glossary.linked(step.text if has_picture else step.prose, MOST_LINKS))
 
 
 def _card(opened: Open) -> None:

@@ -19,7 +19,7 @@ from pages.teaching.questions import read_answer
 APP = Path(__file__).parents[3] / "app.py"
 SECONDS = 120
 #: What a translation of a question has in its own language: fields, and fields whose keys are labels.
-WORDS, LABELLED = ("ask", "why", "hint", "label", "says", "model", "example"), ("items", "trial")
+WORDS, LABELLED = ("ask", "why", "hint", "label", "says", "truth", "model", "example"), ("items", "trial")
 
 
 def check(path: Path) -> Iterator[Finding]:
@@ -47,10 +47,8 @@ def _check_translation(path: Path, found: Lesson) -> Iterator[Finding]:
         if _computed(there) != _computed(here):
             yield Finding(here.question_line or here.line, "this question computes something else than in the lesson.")
         for mistake in here.question.mistakes if here.question else ():
-            if "misconception" in mistake and not mistake.get("says"):
-                reason = (
-                    f"the name of “{mistake['misconception']}” is in English: add says, the reason in your language."
-                )
+            if "misconception" in mistake and not (mistake.get("says") and mistake.get("truth")):
+                reason = f"the words of “{mistake['misconception']}” are in English: translate says and truth."
                 yield Finding(here.question_line, reason)
 
 

@@ -25,8 +25,8 @@
     ```
 
 Each heading of level 2 begins a step. A step has prose, at most one view (a page and its values, as in a link) and at
-most one question. A heading of level 1 before the first step begins the opening: step 0, which says where the lesson is
-in the model.
+most one question. Prose below the view is about the picture, and is shown only next to it. A heading of level 1 before
+the first step begins the opening: step 0, which says where the lesson is in the model.
 """
 
 import re
@@ -43,6 +43,7 @@ from markdown_it.token import Token
 from encoder import EncoderError, disk
 from encoder.errors import quoted
 from pages.base.access import limits
+from pages.core.words import symbols
 from pages.state import former, state
 from pages.teaching.questions import Question, QuestionError, read_question
 
@@ -74,7 +75,8 @@ MOST_MINUTES = 10_080
 
 @dataclass(frozen=True)
 class Step:
-    """One step. view: page and values, as texts; line: of its heading; view_line, question_line: 0 if there is none.
+    """One step. prose: what it says before its question; about_view: what it says next to the picture; view: page and
+    values, as texts; line: of its heading; view_line, question_line: 0 if there is none.
 
     level: of its heading; 1: the opening.
     """
@@ -87,11 +89,17 @@ class Step:
     view_line: int = 0
     question_line: int = 0
     level: int = 2
+    about_view: str = ""
+
+    @property
+    def text(self) -> str:
+        """All that it says, for a place that has the picture."""
+        return f"{self.prose}\n\n{self.about_view}".strip()
 
 
 def in_html(prose: str) -> str:
     """Markdown as HTML; a lesson has no HTML of its own."""
-    return str(MarkdownIt("commonmark", {"html": False}).render(prose))
+    return symbols.of_html(str(MarkdownIt("commonmark", {"html": False}).render(prose)))
 
 
 @dataclass(frozen=True)
@@ -220,13 +228,18 @@ def _step(title: str, lines: list[str], start: int, end: int, tokens: list[Token
             raise LessonError(offset + token.map[0] + 1, f"this step has a {info} already: begin another step.")
         blocks[info] = token
     skipped = {line for token in blocks.values() for line in range(*token.map)}
-    prose = "\n".join(line for number, line in enumerate(lines[start + 1 : end], start + 1) if number not in skipped)
+    view_end = blocks["view"].map[1] if "view" in blocks else end
+    prose, about_view = (
+        "\n".join(line for number, line in enumerate(lines[first:last], first) if number not in skipped).strip()
+        for first, last in ((start + 1, view_end), (view_end, end))
+    )
     view_line, question_line = (
         offset + blocks[name].map[0] + 1 if name in blocks else 0 for name in ("view", "question")
     )
     return Step(
         title=title,
-        prose=prose.strip(),
+        prose=prose,
+        about_view=about_view,
         view=_view(_block(blocks["view"], offset), view_line) if "view" in blocks else {},
         question=_question(_block(blocks["question"], offset), question_line) if "question" in blocks else None,
         line=offset + start + 1,

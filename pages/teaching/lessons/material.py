@@ -17,6 +17,7 @@ from encoder.drawing.javascript import joined
 from encoder.drawing.picture import Picture, escape
 from encoder.export.notebook import INSIDE, of_trace, picture_of
 from encoder.export.report import footer
+from pages.core.words import symbols
 from pages.teaching.lessons import library, path, platforms, worksheet
 from pages.teaching.lessons.lesson import Lesson, Step, in_html
 from pages.teaching.lessons.library import look_of
@@ -29,6 +30,8 @@ from pages.teaching.questions.question import Choosing
 HERE = Path(__file__).parent / "components"
 #: What draws a gesture, in the app and in the files.
 COMPONENTS = Path(__file__).parents[2] / "components"
+#: Questions give numbers of their own, which no model computed.
+FOOTER = "Layers and heads count from 0; rows attend to columns. The model computed every number about it."
 #: What the list of the folder's files calls it.
 KIND = "a teacher's material"
 
@@ -45,7 +48,7 @@ def write(folder: Path, server: str = "") -> list[Path]:
         texts |= _of_path(one, lessons)
     for name in dict.fromkeys(mark.lesson for one in path.paths().values() for mark in one.marks):
         texts[f"lesson-{name}"] = student(lessons[name])
-    for lesson in filter(library.is_own, lessons.values()):
+    for lesson in lessons.values():
         texts |= _paper(lesson.name, lesson.title, [(lesson, number, step) for number, step in lesson.numbered()])
     texts |= {f"gesture-{name}": gesture(name) for name in gestures.table()}
     for_platform = [item for lesson in lessons.values() for item in platforms.items(lesson, server)]
@@ -87,7 +90,7 @@ def gesture(name: str) -> str:
     question = gestures.GestureQuestion(gesture=name)
     task = question.task(look_of({}))
     asked = escape(json.dumps({"header": task.header, "truth": task.truth, "why": f"{task.said} {question.why}"}))
-    inner = f"<p class='ask'>{escape(question.ask)}</p><div data-gesture='{asked}'></div>"
+    inner = f"<p class='ask'>{symbols.in_html(question.ask)}</p><div data-gesture='{asked}'></div>"
     css = (COMPONENTS / "gesture.css").read_text(encoding="utf-8")
     return _document(row["title"], [Section("", picture=inner)], joined(HERE / "gesture_alone.js"), css=css)
 
@@ -100,7 +103,7 @@ def slides(title: str, steps: Sequence[Step]) -> str:
 
 def _document(heading: str, sections: list[Section], *scripts: str, css: str = "") -> str:
     css = (HERE / "material.css").read_text(encoding="utf-8") + css
-    return document(heading, sections, footer=footer(), scripts=scripts, css=css)
+    return document(heading, sections, footer=footer(FOOTER), scripts=scripts, css=css)
 
 
 # --- for the teacher --------------------------------------------------------------------------------------------------
@@ -123,12 +126,14 @@ def _slide(step: Step) -> Iterator[Section]:
     """Prose or question with the step's picture. A question has none that shows its answer: it fills the page."""
     question = step.question
     if question is None or _is_read_off(question):
-        yield Section(step.title, picture=in_html(step.prose))
+        yield Section(step.title, picture=in_html(step.text))
         yield Section("", picture=picture(step))
         return
     shows = question.look or worksheet.is_given(question)
     text = f" <br><small>“{escape(step.view['text'])}”</small>" if "text" in step.view and not shows else ""
-    asked = f"<p class='ask{'' if shows else ' only'}'>{escape(question.ask)}{worksheet.choices(step)}{text}</p>"
+    asked = (
+        f"<p class='ask{'' if shows else ' only'}'>{symbols.in_html(question.ask)}{worksheet.choices(step)}{text}</p>"
+    )
     yield Section(step.title, picture=asked)
     if shows:
         yield Section("", picture=picture(step))
@@ -137,7 +142,7 @@ def _slide(step: Step) -> Iterator[Section]:
 def _syllabus(lessons: Mapping[str, Lesson]) -> Iterator[Section]:
     for number, week in enumerate(path.weeks(), 1):
         chosen = [lessons[name] for name in week["lessons"]]
-        goals = "".join(f"<li>{escape(goal)}</li>" for one in chosen for goal in one.goals)
+        goals = "".join(f"<li>{symbols.in_html(goal)}</li>" for one in chosen for goal in one.goals)
         titles = "".join(f"<li>{escape(one.heading)} ({one.minutes} minutes)</li>" for one in chosen)
         minutes = sum(one.minutes for one in chosen)
         text = f"<p>{minutes} minutes</p><ul>{titles}</ul><p>You can then:</p><ul>{goals}</ul>"
@@ -154,14 +159,15 @@ def _student(lesson: Lesson) -> Iterator[Section]:
         question = step.question
         if question is None or question.kind in ("draw", "gesture"):  # on paper; gestures have files of their own
             yield Section(
-                step.title, picture=in_html(step.prose) + (f"<p>{escape(question.ask)}</p>" if question else "")
+                step.title, picture=in_html(step.text) + (f"<p>{symbols.in_html(question.ask)}</p>" if question else "")
             )
         else:
             hides = "" if question.look else " data-hides"
             form = (
                 f"<form data-lesson='{escape(lesson.name)}' data-step='{number}' data-question='{_asked(step)}'{hides}>"
             )
-            yield Section(step.title, picture=f"{in_html(step.prose)}{form}<p><b>{escape(question.ask)}</b></p></form>")
+            form += f"<p><b>{symbols.in_html(question.ask)}</b></p></form>"
+            yield Section(step.title, picture=in_html(step.prose) + form)
         if drawn is not None:
             yield drawn
     yield Section(
@@ -176,8 +182,10 @@ def _asked(step: Step) -> str:
     assert step.question is not None
     question, look = step.question, look_of(step.view)
     truth = question.truth(look)
-    known: dict[str, Any] = {"kind": question.kind, "hint": question.hint, "why": question.why, "options": []}
-    known["said"] = worksheet.said(question, look)
+    # Words are HTML: they have symbols as they are printed.
+    words = {"hint": question.hint, "why": question.why, "said": worksheet.said(question, look)}
+    known: dict[str, Any] = {"kind": question.kind, "options": []}
+    known |= {name: symbols.in_html(text) for name, text in words.items()}
     if isinstance(question, Choosing):
         known["options"] = [*question.choices(look).items()]
     elif isinstance(question, OrderQuestion):

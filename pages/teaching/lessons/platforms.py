@@ -1,7 +1,7 @@
 """The questions of lessons for a learning platform: Moodle XML, and items of QTI 2.1 with their manifest in a file.
 
-A question keeps its words, its computed answer, the reason of each known mistake, and the view that it is about, which
-the platform shows from the address of a server. Without one, it has the numbers that the view shows, or says where to
+A question keeps its words, its computed answer, what it says to each known mistake, and its view, which the
+platform shows from the address of a server. Without one, it has the numbers that the view shows, or says where to
 open the view. A drawn row, a gesture and a sentence need the app: they are left out.
 """
 
@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
+from pages.core.words.symbols import in_html
 from pages.teaching.lessons import worksheet
 from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.lessons.library import look_of
@@ -28,8 +29,6 @@ SIZE = (960, 640)
 QTI, SCHEMA = "http://www.imsglobal.org/xsd/imsqti_v2p1", "http://www.w3.org/2001/XMLSchema-instance"
 QTI_PLACE = f"{QTI} http://www.imsglobal.org/xsd/qti/qtiv2p1/imsqti_v2p1.xsd"
 PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
-#: Where QTI keeps how an answer is scored.
-TEMPLATES = "http://www.imsglobal.org/question/qti_v2p1/rptemplates"
 #: Where the app opens on a student's own computer.
 OWN_COMPUTER = "http://localhost:8501"
 
@@ -39,8 +38,9 @@ class Item:
     """One question for a platform.
 
     name: unique, of letters, digits and hyphens; kind: choice, number, text, order or essay; options: text, whether it
-    is right, and the reason of a mistake; right: the number; low, high: numbers that count; answers: texts that count,
-    or the right order; mistakes: wrong texts or numbers with the difference that is the same mistake, and the reason.
+    is right, and what is said to who chooses it; right: the number; low, high: numbers that count; answers: texts that
+    count, or the right order; mistakes: wrong texts or numbers, the difference that still is one, and what is said;
+    why: what is said to everybody afterwards.
     address: of the view that the platform shows, "" without a server; then given: the numbers that the view shows, as
     HTML that is XML, too, or None where a reader predicts, and opens the view on her own computer.
     """
@@ -81,11 +81,11 @@ def _item(lesson: Lesson, number: int, step: Step, server: str) -> Item | None:
     name, title = f"lesson-{lesson.name}-{number}", f"{lesson.label}.{number} {step.title}"
     address = address_of(step, server)
     if isinstance(question, ConclusionQuestion):
-        return Item(name, title, question.ask, "essay", question.model, address)
+        return Item(name, title, question.ask, "essay", worksheet.said(question, look), address)
     truth = question.truth(look)
     if isinstance(question, Choosing):
         options = [
-            (text, answer in truth.answers, "" if answer in truth.answers else question.reason(answer, look)[0])
+            (text, answer in truth.answers, "" if answer in truth.answers else question.reason(answer, look).said)
             for answer, text in question.choices(look).items()
         ]
         return Item(name, title, question.ask, "choice", question.why, address, options)
@@ -112,7 +112,7 @@ def _mistakes(question: Question, look: Look) -> Iterator[tuple[Any, str]]:
     """Each known wrong answer, and its reason."""
     for mistake in question.mistakes:
         answer = question.mistaken(mistake, look)
-        yield answer, question.reason(answer, look)[0]
+        yield answer, question.reason(answer, look).said
 
 
 def _numbers(question: NumberQuestion, look: Look) -> Iterator[tuple[str, float, str]]:
@@ -156,14 +156,14 @@ def moodle(found: Sequence[Item], category: str) -> str:
 def _moodle_question(question: ET.Element, item: Item) -> None:
     _moodle_text(ET.SubElement(question, "name"), item.title)
     _moodle_text(ET.SubElement(question, "questiontext", format="html"), _html(item))
-    _moodle_text(ET.SubElement(question, "generalfeedback", format="html"), f"<p>{_escaped(item.why)}</p>")
+    _moodle_text(ET.SubElement(question, "generalfeedback", format="html"), f"<p>{in_html(item.why)}</p>")
     ET.SubElement(question, "defaultgrade").text = "1.0"
     if item.kind == "choice":
         ET.SubElement(question, "single").text = "true"
         ET.SubElement(question, "shuffleanswers").text = "true"
         ET.SubElement(question, "answernumbering").text = "none"
         for text, is_right, reason in item.options:  # each of several right answers counts in full
-            _moodle_answer(question, _escaped(text), 100 if is_right else 0, reason, html=True)
+            _moodle_answer(question, in_html(text), 100 if is_right else 0, reason, html=True)
     elif item.kind == "number":
         for text, tolerance in _spans(item):
             answer = _moodle_answer(question, text, 100, "")
@@ -180,10 +180,10 @@ def _moodle_question(question: ET.Element, item: Item) -> None:
     elif item.kind == "order":
         ET.SubElement(question, "layouttype").text = "VERTICAL"
         for text in item.answers:
-            _moodle_answer(question, _escaped(text), 100, "", html=True)
+            _moodle_answer(question, in_html(text), 100, "", html=True)
     else:
         ET.SubElement(question, "responseformat").text = "plain"
-        _moodle_text(ET.SubElement(question, "graderinfo", format="html"), f"<p>{_escaped(item.why)}</p>")
+        _moodle_text(ET.SubElement(question, "graderinfo", format="html"), f"<p>{in_html(item.why)}</p>")
 
 
 def _spans(item: Item) -> Iterator[tuple[str, float]]:
@@ -203,7 +203,7 @@ def _digits(number: float) -> str:
 def _moodle_answer(question: ET.Element, text: str, share: int, reason: str, *, html: bool = False) -> ET.Element:
     answer = ET.SubElement(question, "answer", fraction=str(share), format="html" if html else "plain_text")
     ET.SubElement(answer, "text").text = text
-    _moodle_text(ET.SubElement(answer, "feedback", format="html"), _escaped(reason))
+    _moodle_text(ET.SubElement(answer, "feedback", format="html"), in_html(reason))
     return answer
 
 
@@ -212,7 +212,7 @@ def _moodle_text(parent: ET.Element, text: str) -> None:
 
 
 def _html(item: Item) -> str:
-    said = f"<p>{_escaped(item.ask)}</p>{_about(item)}"
+    said = f"<p>{in_html(item.ask)}</p>{_about(item)}"
     if not item.address:
         return said
     size = f'width="{SIZE[0]}" height="{SIZE[1]}"'
@@ -268,7 +268,8 @@ def qti_item(item: Item) -> str:
         },
     )
     _response(root, item)
-    ET.SubElement(root, "outcomeDeclaration", {"identifier": "SCORE", "cardinality": "single", "baseType": "float"})
+    for name, of_type in (("SCORE", "float"), (FEEDBACK, "identifier")):
+        ET.SubElement(root, "outcomeDeclaration", {"identifier": name, "cardinality": "single", "baseType": of_type})
     body = ET.SubElement(root, "itemBody")
     if item.address:
         ET.SubElement(
@@ -279,7 +280,7 @@ def qti_item(item: Item) -> str:
     if about := _about(item):
         body.append(ET.fromstring(about))
     _interaction(body, item)
-    _scoring(root, item)
+    _processing(root, item)
     return _written(root)
 
 
@@ -331,30 +332,94 @@ def _interaction(body: ET.Element, item: Item) -> None:
     elif item.kind == "essay":
         inner, texts = ET.SubElement(body, "extendedTextInteraction", named), []
     else:
-        line = ET.SubElement(body, "p")
-        line.text = f"{item.ask} "
+        line = _worded(body, "p", f"{item.ask} ")
         ET.SubElement(line, "textEntryInteraction", {**named, "expectedLength": "12"})
         return
-    ET.SubElement(inner, "prompt").text = item.ask
+    _worded(inner, "prompt", item.ask)
     for place, text in enumerate(texts):
-        ET.SubElement(inner, "simpleChoice", {"identifier": f"option-{place}"}).text = text
+        _worded(inner, "simpleChoice", text, identifier=f"option-{place}")
 
 
-def _scoring(root: ET.Element, item: Item) -> None:
-    if item.kind in ("choice", "text"):
-        ET.SubElement(root, "responseProcessing", {"template": f"{TEMPLATES}/map_response"})
-    elif item.kind == "order":
-        ET.SubElement(root, "responseProcessing", {"template": f"{TEMPLATES}/match_correct"})
-    elif item.kind == "number":
-        processing = ET.SubElement(root, "responseProcessing")
-        condition = ET.SubElement(ET.SubElement(processing, "responseCondition"), "responseIf")
-        both = ET.SubElement(condition, "and")
-        for name, limit in (("gte", item.low), ("lte", item.high)):
-            compared = ET.SubElement(both, name)
-            ET.SubElement(compared, "variable", {"identifier": "RESPONSE"})
-            ET.SubElement(compared, "baseValue", {"baseType": "float"}).text = repr(limit)
-        outcome = ET.SubElement(condition, "setOutcomeValue", {"identifier": "SCORE"})
-        ET.SubElement(outcome, "baseValue", {"baseType": "float"}).text = "1"
+def _worded(parent: ET.Element, tag: str, text: str, **attributes: str) -> ET.Element:
+    """An element with a text, whose symbols are printed."""
+    made = ET.fromstring(f"<{tag}>{in_html(text)}</{tag}>")
+    made.attrib.update(attributes)
+    parent.append(made)
+    return made
+
+
+#: The outcome that names what a student is told after her answer.
+FEEDBACK = "FEEDBACK"
+
+
+def _processing(root: ET.Element, item: Item) -> None:
+    """The score, then what is told: to who gave a known wrong answer why it is wrong, and to everybody why."""
+    processing = ET.SubElement(root, "responseProcessing")
+    _scoring(processing, item)
+    told = [(f"reason-{place}", test, reason) for place, (test, reason) in enumerate(_told(item))]
+    _set(processing, FEEDBACK, "identifier", "why")
+    if told:
+        condition = ET.SubElement(processing, "responseCondition")
+        for place, (name, test, _) in enumerate(told):
+            inner = ET.SubElement(condition, "responseElseIf" if place else "responseIf")
+            inner.append(test)
+            _set(inner, FEEDBACK, "identifier", name)
+    for name, reason in (*((name, reason) for name, _, reason in told), ("why", "")):
+        names = {"outcomeIdentifier": FEEDBACK, "identifier": name, "showHide": "show"}
+        feedback = ET.SubElement(root, "modalFeedback", names)
+        for text in filter(None, (reason, item.why)):
+            _worded(feedback, "p", text)
+
+
+def _told(item: Item) -> Iterator[tuple[ET.Element, str]]:
+    """Each known wrong answer as a test of the response, and what is then told."""
+    if item.kind == "choice":
+        for place, (_, is_right, reason) in enumerate(item.options):
+            if reason and not is_right:
+                yield _compared("match", "identifier", f"option-{place}"), reason
+    if item.kind == "number" and item.mistakes:  # the spans of a mistake and of the answer may overlap
+        yield _between(item.low, item.high), ""
+    for text, apart, reason in item.mistakes:
+        if item.kind == "number":
+            yield _between(float(text) - apart, float(text) + apart), reason
+        else:
+            yield _compared("stringMatch", "string", text, caseSensitive="false"), reason
+
+
+def _scoring(processing: ET.Element, item: Item) -> None:
+    if item.kind in ("choice", "text"):  # several answers may be right
+        score = ET.SubElement(processing, "setOutcomeValue", {"identifier": "SCORE"})
+        ET.SubElement(score, "mapResponse", {"identifier": "RESPONSE"})
+        return
+    if item.kind == "essay":
+        return
+    right = ET.SubElement(ET.SubElement(processing, "responseCondition"), "responseIf")
+    if item.kind == "number":
+        right.append(_between(item.low, item.high))
+    else:
+        match = ET.SubElement(right, "match")
+        ET.SubElement(match, "variable", {"identifier": "RESPONSE"})
+        ET.SubElement(match, "correct", {"identifier": "RESPONSE"})
+    _set(right, "SCORE", "float", "1")
+
+
+def _between(low: float, high: float) -> ET.Element:
+    both = ET.Element("and")
+    both.extend((_compared("gte", "float", repr(low)), _compared("lte", "float", repr(high))))
+    return both
+
+
+def _compared(how: str, of_type: str, value: str, **attributes: str) -> ET.Element:
+    """A comparison of the response with a value."""
+    test = ET.Element(how, attributes)
+    ET.SubElement(test, "variable", {"identifier": "RESPONSE"})
+    ET.SubElement(test, "baseValue", {"baseType": of_type}).text = value
+    return test
+
+
+def _set(parent: ET.Element, outcome: str, of_type: str, value: str) -> None:
+    made = ET.SubElement(parent, "setOutcomeValue", {"identifier": outcome})
+    ET.SubElement(made, "baseValue", {"baseType": of_type}).text = value
 
 
 def _manifest(found: Sequence[Item]) -> str:

@@ -26,8 +26,13 @@ JARGON = (
 DEFINED = {word.lower() for term in TERMS for word in (term.name, *term.words)}
 #: What introduces a term: *the term*.
 INTRODUCED = re.compile(r"(?<!\*)\*(?!\*)([^*\n]+)\*(?!\*)")
-#: Words that describe a picture: before a prediction there is none.
-DESCRIBES = re.compile(r"\b(You see|Look at|Look for|Compare both|Select a)\b")
+#: What points at a picture: a wall and a phone that show the question or its result have none.
+_OF_PICTURE = r"(?:[Tt]he (?:picture|page shows|open part|grid)|(?:numbers?|weights?|line) above(?! \d)|[Ll]a imagen)"
+POINTS = re.compile(rf"\b{_OF_PICTURE}\b")
+#: The same, and words that describe one.
+DESCRIBES = re.compile(
+    rf"\b(?:You see|Look at|Look for|Compare both|Select a|Explore with all controls|{_OF_PICTURE})\b"
+)
 HEAD = re.compile(r"\bL(\d+) H(\d+)\b")
 QUOTED = re.compile(r"“([^”]+)”")
 NUMBER = re.compile(r"(?<![\w.,-])-?\d[\d,]*(?:\.\d+)?(?![\w]|[.,]\d)")
@@ -52,15 +57,15 @@ class Finding(NamedTuple):
 
 def introduced(lesson: Lesson) -> set[str]:
     """The terms that a lesson introduces, in small letters."""
-    return {found.lower() for step in lesson.steps for found in INTRODUCED.findall(step.prose)}
+    return {found.lower() for step in lesson.steps for found in INTRODUCED.findall(step.text)}
 
 
 def check_terms(lesson: Lesson, known: set[str]) -> Iterator[Finding]:
     """Terms that a step uses before they are introduced. known: those of earlier lessons."""
     known = known | DEFINED
     for step in lesson.steps:
-        known |= {found.lower() for found in INTRODUCED.findall(step.prose)}
-        text = " ".join((step.title, step.prose, *_said(step.question)))
+        known |= {found.lower() for found in INTRODUCED.findall(step.text)}
+        text = " ".join((step.title, step.text, *_said(step.question)))
         for term in sorted({*JARGON, *introduced(lesson)}):
             if term.lower() not in known and re.search(rf"(?<![\w-]){re.escape(term)}s?(?![\w-])", text, re.IGNORECASE):
                 reason = f"“{term}” is used before it is introduced: explain it as *{term}*, or in the glossary."
@@ -83,9 +88,13 @@ def check_step(step: Step, before: Step | None) -> Iterator[Finding]:
         yield Finding(step.view_line, "the open part shows the numbers of a token: add i, its position.")
     if (question := step.question) is None:
         return
-    if step.view and not question.look and (found := DESCRIBES.search(step.prose)):
-        reason = f"“{found[0]} …” describes a picture that is hidden until the answer: set look, or rephrase."
+    if step.view and (found := DESCRIBES.search(step.prose)):
+        reason = f"“{found[0]} …” describes a picture that is hidden until the answer: move this below the view."
         yield Finding(step.line, reason)
+    for said in (question.why, *(_said(question) if not question.look else ())):
+        if found := POINTS.search(said):
+            reason = f"“{found[0]}” points at a picture that a wall or a phone does not show: say it in words."
+            yield Finding(step.question_line, reason)
     faults = [*_other_view(step, question)]
     if question.kind not in ("choice", "conclusion"):
         look = look_of(step.view)
@@ -105,9 +114,9 @@ def _shown_before(question: Question, before: Step) -> bool:
 
 
 def _given_away(step: Step, question: Question, look: Look, before: Step | None) -> Iterator[str]:
-    here, earlier = f"{step.prose}\n{question.hint}", ""
+    here, earlier = f"{step.text}\n{question.hint}", ""
     if before is not None:
-        earlier = before.prose + (f"\n{before.question.ask}\n{before.question.why}" if before.question else "")
+        earlier = before.text + (f"\n{before.question.ask}\n{before.question.why}" if before.question else "")
     truth = question.truth(look).value
     for text, where in ((here, "its own text"), (earlier, "the step before")):
         if _stands_in(question, truth, look, text):
@@ -158,7 +167,7 @@ def _numbers(question: Question, look: Look) -> set[tuple[str, float]]:
 
 
 def _other_view(step: Step, question: Question) -> Iterator[str]:
-    view, text = step.view, f"{step.prose}\n{question.ask}"
+    view, text = step.view, f"{step.text}\n{question.ask}"
     heads = set(HEAD.findall(text))
     if len(heads) == 1 and {"layer", "head"} <= set(view) and heads != {(view["layer"], view["head"])}:
         ((layer, head),) = heads
@@ -235,6 +244,8 @@ def _mistakes(question: Question, look: Look) -> Iterator[str]:
         value = question.mistaken(one, look)
         if question.grade(value, look).right:
             yield f"the mistake “{value}” counts as right."
+        if not question.reason(value, look).truth:
+            yield f"the mistake “{value}” has no truth: say what is right instead."
 
 
 def check_misconceptions(lesson: Lesson) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from encoder.documents.document import Section
 from encoder.drawing.picture import escape
 from encoder.explain import cost
 from encoder.measure import norm_weighting
+from pages.core.words.symbols import in_html
 from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, Question, controls
@@ -58,7 +59,7 @@ def asking(steps: Sequence[tuple[Lesson, int, Step]]) -> list[Asking]:
 def sheet(steps: Sequence[Asking]) -> Iterator[Section]:
     """The questions that paper can answer."""
     items = [
-        f"<li>{escape(question.ask)}{choices(step)}{given}{_lines(question)}</li>"
+        f"<li>{in_html(question.ask)}{choices(step)}{given}{_lines(question)}</li>"
         for _, _, step, question in steps
         if (given := on_paper(question, step)) is not None
     ]
@@ -86,10 +87,10 @@ def key(steps: Sequence[Asking]) -> Iterator[Section]:
 def _answered(before: str, lesson: Lesson, number: int, step: Step, question: Question) -> Section:
     look = look_of(step.view)
     truth, answer = question.truth(look), said(question, look)
-    parts = [f"<p><b>{escape(question.ask)}</b></p>", f"<p class='answer'>{escape(answer)}</p>" if answer else ""]
+    parts = [f"<p><b>{in_html(question.ask)}</b></p>", f"<p class='answer'>{in_html(answer)}</p>" if answer else ""]
     parts.append(_numbers(controls.further_numbers(truth)))
-    parts.append(f"<p>{escape(question.why)}</p>" if question.why else "")
-    wrong = [f"<li>{escape(one.rstrip('.'))}: “{escape(reason)}”</li>" for one, reason in _wrong(question, look)]
+    parts.append(f"<p>{in_html(question.why)}</p>" if question.why else "")
+    wrong = [f"<li>{in_html(one.rstrip('.'))}: {in_html(reason)}</li>" for one, reason in _wrong(question, look)]
     parts.append(f"<ul>{''.join(wrong)}</ul>" if wrong else "")
     place = f"{lesson.label}.{number}" if lesson.label else number
     return Section(f"{before}{step.title} (step {place})", picture="".join(parts))
@@ -104,15 +105,15 @@ def said(question: Question, look: Look) -> str:
 
 
 def _numbers(numbers: Any) -> str:
-    text = ", ".join(f"{name}: {controls.exact_or_in_words(value)}" for name, value in numbers.items())
-    return f"<p class='caption'>{escape(text)}</p>" if text else ""
+    text = ", ".join(f"{name}: {exhibit.rounded(value)}" for name, value in numbers.items())
+    return f"<p class='caption'>{in_html(text)}</p>" if text else ""
 
 
 def _wrong(question: Question, look: Look) -> Iterator[tuple[str, str]]:
-    """Known wrong answers with their reasons."""
+    """Known wrong answers, and what their students read."""
     known = [question.mistaken(one, look) for one in question.mistakes]
     for answer in question.choices(look) if isinstance(question, ConceptQuestion) else known:
-        if (reason := question.reason(answer, look)[0]) != "":
+        if (reason := question.reason(answer, look).said) != "":
             yield controls.answer_text(question, look, answer), reason
 
 
@@ -123,7 +124,7 @@ def choices(step: Step) -> str:
         found = question.begins_with(look_of(step.view))
     elif isinstance(question, Choosing) and question.kind != "token":
         found = [text.rstrip(".") for text in question.choices(look_of(step.view)).values()]
-    return f"<br><small>{escape(' · '.join(found))}</small>" if found else ""
+    return f"<br><small>{in_html(' · '.join(found))}</small>" if found else ""
 
 
 def is_given(question: Question) -> bool:
@@ -257,4 +258,4 @@ def _row(look: Look, query: str | int, *, norms: bool = False) -> str:
 
 
 def _small(text: str) -> str:
-    return f"<br/><small>{escape(text)}</small>"
+    return f"<br/><small>{in_html(text)}</small>"

@@ -119,16 +119,18 @@ def _number(question: kinds.NumberQuestion, look: Look, key: str, give: Give) ->
     if question.trial is not None:
         _trials(question, look, key)
 
-    def read() -> float:
-        value = read_number(st.session_state[f"{key}:number"])
-        if value is None:
-            raise QuestionError("Enter a number, such as 0.25, 1024 or 4e8.")
-        if question.asked.quantity.name in SHARES and not 0 <= value <= 1:
-            raise QuestionError("This number is between 0 and 1, such as 0.9 or 90%.")
-        return value
-
-    with _form(key, read, give):
+    with _form(key, lambda: number_of(question, st.session_state[f"{key}:number"]), give):
         st.text_input("Your number", key=f"{key}:number")
+
+
+def number_of(question: kinds.NumberQuestion, text: str) -> float:
+    """The number that a reader typed. Raises QuestionError, without an example: it could be the answer."""
+    value = read_number(text)
+    if value is None:
+        raise QuestionError("Enter a number in digits.")
+    if question.asked.quantity.name in SHARES and not 0 <= value <= 1:
+        raise QuestionError("This number is a share: enter 0 to 1, or a percentage with the sign %.")
+    return value
 
 
 def _trials(question: kinds.NumberQuestion, look: Look, key: str) -> None:

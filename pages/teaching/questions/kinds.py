@@ -133,7 +133,7 @@ class HeadQuestion(OfQuantity, Question):
         best = next(iter(values.values()))
         numbers = {f"L{layer} H{head}": value for (layer, head), value in itertools.islice(values.items(), 3)}
         accepted = [list(place) for place, value in values.items() if _is_as_good(value, best)]
-        return Truth(accepted, numbers, self.asked.quantity.formula, several=True)
+        return Truth(accepted, numbers, self.asked.quantity.equation, several=True)
 
     def read(self, answer: Any, look: Look) -> list[int]:
         """[layer, head]."""
@@ -184,7 +184,7 @@ class NumberQuestion(OfQuantity, Question):
     def truth(self, look: Look) -> Truth:
         """The number."""
         value = self.asked.value(look)
-        return Truth(value, {self.title: value}, self.asked.quantity.formula)
+        return Truth(value, {self.title: value}, self.asked.quantity.equation)
 
     def read(self, answer: Any, look: Look) -> float:
         """A number."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from encoder.run import ModelSpec
 from pages.core.stores import cache, model_store
 from pages.teaching.questions import misconceptions
 from pages.teaching.questions.kinds import COMPARISONS, ROW, OfQuantity, TrueOrFalse
+from pages.teaching.questions.misconceptions import Reason, reason_of
 from pages.teaching.questions.quantities import Look, QuestionError, one_of, read_quantity
 from pages.teaching.questions.question import Choosing, Grade, Question, Truth, a_number, kind
 
@@ -83,7 +84,7 @@ class SentenceQuestion(OfQuantity, Question):
     def truth(self, look: Look) -> Truth:
         """The example, and its number."""
         value = self.asked.value(look.about(self.example))
-        return Truth(self.example, {f"{self.asked.title}, example": value}, self.asked.quantity.formula)
+        return Truth(self.example, {f"{self.asked.title}, example": value}, self.asked.quantity.equation)
 
     def read(self, answer: Any, look: Look) -> str:
         """A sentence of at most MOST_LETTERS letters."""
@@ -106,7 +107,8 @@ class ConceptQuestion(Choosing):
     """Choose the one option that is true.
 
     options: each `says` a text, in which {} is its `quantity`; `holds` compares two numbers as a question of the kind
-    “true or false”, or `right` marks an option without a number; `misconception`: what choosing it reveals.
+    “true or false”, or `right` marks an option without a number; `misconception`: what choosing it reveals; `truth`:
+    what is right instead, in which {} is the number on the left of `holds`.
     """
 
     options: Sequence[Mapping[str, Any]] = ()
@@ -116,7 +118,7 @@ class ConceptQuestion(Choosing):
         if not 2 <= len(listed) <= 6 or not all(isinstance(one, Mapping) and one.get("says") for one in listed):
             raise QuestionError("A concept question has 2 to 6 options, and each says a text.")
         for one in listed:
-            if unknown := set(one) - {"says", "quantity", "holds", "right", "misconception"}:
+            if unknown := set(one) - {"says", "quantity", "holds", "right", "misconception", "truth"}:
                 raise QuestionError(f"An option has no {', '.join(map(str, unknown))}.")
             if "holds" in one:
                 self._comparison(one)
@@ -162,10 +164,14 @@ class ConceptQuestion(Choosing):
         """The number of each option, and its text."""
         return dict(enumerate(self.texts(look)))
 
-    def reason(self, answer: int, look: Look) -> tuple[str, str]:
-        """The misconception of the chosen option."""
-        known = misconceptions.BY_ID.get(str(self.options[answer].get("misconception", "")))
-        return (known.belief, known.id) if known else ("", "")
+    def reason(self, answer: int, look: Look) -> Reason:
+        """Why the chosen option is wrong."""
+        option = self.options[answer]
+        found = reason_of(option)
+        if "{}" not in found.truth or "holds" not in option:
+            return found
+        left = next(iter(self._comparison(option).truth(look).numbers.values()))
+        return replace(found, truth=found.truth.replace("{}", exact_or_in_words(left)))
 
 
 def _vector(text: str) -> np.ndarray:

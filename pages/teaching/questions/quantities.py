@@ -108,6 +108,13 @@ class Quantity:
         """The name as a reader sees it."""
         return LABELS.get(self.name, self.name.replace("_", " "))
 
+    @property
+    def equation(self) -> str:
+        """The formula with what it computes on the left, as LaTeX; "" without a formula."""
+        if not self.formula or "=" in self.formula:
+            return self.formula
+        return rf"\text{{{self.label.replace('−', '-')}}} = {self.formula}"
+
 
 @dataclass(frozen=True)
 class Asked:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeVar
 from encoder import EncoderError
 from pages.base.access import limits
 from pages.teaching.questions import misconceptions
+from pages.teaching.questions.misconceptions import Reason, reason_of
 from pages.teaching.questions.quantities import Look, QuestionError
 
 
@@ -89,16 +90,15 @@ class Question(ABC):
         except EncoderError:  # a sentence without the token that the question names
             return False
 
-    def reason(self, answer: Any, look: Look) -> tuple[str, str]:
-        """Why somebody gives this wrong answer, and the id of the misconception; empty where no mistake explains it.
+    def reason(self, answer: Any, look: Look) -> Reason:
+        """Why this answer is wrong; without words where no mistake explains it.
 
         A mistake is an answer, or fields of another question, such as another quantity, whose answer it is.
         """
         for mistake in self.mistakes:
             if self._is_mistake(mistake, answer, look):
-                known = misconceptions.BY_ID.get(str(mistake.get("misconception", "")))
-                return str(mistake.get("says") or (known.belief if known else "")), known.id if known else ""
-        return "", ""
+                return reason_of(mistake, str(mistake.get("says", "")))
+        return Reason()
 
     def mistaken(self, mistake: Mapping[str, Any], look: Look) -> Any:
         """The answer of a mistake: its own, or that of the other question."""
@@ -130,7 +130,7 @@ class Choosing(Question):
 
 
 #: What a mistake has next to the fields of the question whose answer it is.
-MISTAKE_WORDS = ("answer", "says", "misconception")
+MISTAKE_WORDS = ("answer", "says", "truth", "misconception")
 KINDS: dict[str, type[Question]] = {}
 
 Kind = TypeVar("Kind", bound=type[Question])
@@ -208,5 +208,5 @@ def shuffled(labels: Sequence[str], seed: str, is_right: Callable[[list[str]], b
 def a_number(value: Any, what: str) -> float:
     """A finite number. Raises QuestionError."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
-        raise QuestionError(f"Enter {what} as a number, for example 0.25.")
+        raise QuestionError(f"Enter {what} as a number.")
     return float(value)

@@ -15,6 +15,8 @@ from pages.teaching.rooms import Asked, Room
 WITHOUT = ("choice", "gesture", "sentence", "test")
 #: Pages that show no text of the reader's.
 NO_TEXT = ("training", "by_hand", "lessons", "classroom", "glossary")
+#: Punctuation around a word.
+MARKS = ".,;:!?…()[]“”‘’\"'«»¿¡"
 #: Letters of a text that a question shows.
 MOST_LETTERS = 200
 
@@ -71,7 +73,9 @@ def _named(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _marked(first: list[str], words: list[str]) -> list[tuple[str, bool]]:
+    """The words, with whether they are new. A full stop makes no other word: “bank.” is “bank”."""
     kept = set()
-    for block in difflib.SequenceMatcher(None, first, words, autojunk=False).get_matching_blocks():
+    bare = [[word.strip(MARKS) or word for word in one] for one in (first, words)]
+    for block in difflib.SequenceMatcher(None, *bare, autojunk=False).get_matching_blocks():
         kept.update(range(block.b, block.b + block.size))
     return [(word, place not in kept) for place, word in enumerate(words)]

@@ -18,7 +18,7 @@ class Line:
     share: float
     #: Marked by a sign, a frame and bold type.
     right: bool = False
-    #: Why somebody thinks so, or "".
+    #: Why it is wrong, or "".
     reason: str = ""
     #: The numbers that this one is compared with, and the lengths of their bars, which are above its own.
     before: tuple[tuple[str, float], ...] = ()
@@ -55,9 +55,7 @@ def lettered(line: Line) -> str:
 
 def _row(line: Line) -> str:
     width = 3 + len(line.before)
-    reason = (
-        f"<tr class='enc-reason'><td colspan='{width}'>“{html.escape(line.reason)}”</td></tr>" if line.reason else ""
-    )
+    reason = f"<tr class='enc-reason'><td colspan='{width}'>{in_html(line.reason)}</td></tr>" if line.reason else ""
     before = "".join(f"<td>{html.escape(said)}</td>" for said, _ in line.before)
     return (
         f"<tr{' data-right' if line.right else ''}><th scope='row'>{lettered(line)}"

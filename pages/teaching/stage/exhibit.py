@@ -3,6 +3,8 @@
 It is a few hundred bytes of HTML, so that a phone has it at once; the wall draws the same in larger type.
 """
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -183,9 +185,17 @@ def numbers(found: Mapping[str, float], right: Sequence[str] = ()) -> list[Line]
     """Numbers of one kind as bars, by their absolute values. right: labels that are marked."""
     largest = max(map(abs, found.values()), default=0) or 1
     return [
-        Line(name, exact_or_in_words(value), abs(value) / largest, name in right)
-        for name, value in list(found.items())[:MOST]
+        Line(name, rounded(value), abs(value) / largest, name in right) for name, value in list(found.items())[:MOST]
     ]
+
+
+def rounded(value: float) -> str:
+    """A number next to others: one that is rounded has three digits, as 0.890 next to 0.867."""
+    said = exact_or_in_words(value)
+    digits = re.fullmatch(r"−?(\d+)\.(\d+)", said)
+    if digits is None or math.isclose(float(said.replace("−", "-")), value, rel_tol=1e-9):
+        return said
+    return said + "0" * (3 - len((digits[1] + digits[2]).lstrip("0")))
 
 
 def right_labels(question: Question, look: Look, truth: Truth) -> list[str]:

@@ -44,9 +44,8 @@ def draw(question: Question, look: Look, given: Any, key: str, before_why: Calla
         yours = plain(controls.answer_text(question, look, answer).rstrip("."))
         said = "" if controls.is_drawn(question, look) else f" You said: {yours}."
         true = in_markdown(controls.true_value(question, look, truth))
-        reason, _ = question.reason(answer, look)
-        because = f" Perhaps you thought: “{plain(reason)}”" if reason else ""
-        st.warning(f"Not quite.{said}{because} {true}", icon=":material/cancel:")
+        reason = in_markdown(question.reason(answer, look).said)
+        st.warning(" ".join(filter(None, (f"Not quite.{said}", reason, true))), icon=":material/cancel:")
     if isinstance(question, gestures.GestureQuestion):
         st.caption(f"Points: {gestures.points(grade.score)} of 100")
         gesture(question.task(look).header, key=key, given=answer, truth=truth.value)
@@ -110,7 +109,7 @@ def _behind(question: Question, look: Look, found: Truth, before_why: Callable[[
     if bars := exhibit.html(question, look, found):
         st.html(bars)
     elif numbers := controls.further_numbers(found):
-        st.caption("  \n".join(f"{plain(name)}: {exact_or_in_words(value)}" for name, value in numbers.items()))
+        st.caption("  \n".join(f"{plain(name)}: {exhibit.rounded(value)}" for name, value in numbers.items()))
     before_why()
     _why(question, found)
 

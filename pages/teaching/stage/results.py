@@ -36,7 +36,7 @@ COLUMNS = ("question", "who", "answer", "right", "vote", "reason", "late", "less
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: answers that say the same. right: None where nothing is computed; reason: why somebody thinks so."""
+    """One bar: answers that say the same. right: None where nothing is computed; reason: why it is wrong."""
 
     label: str
     count: int
@@ -93,7 +93,7 @@ def bars(
 
 def _bar(question: Question, look: Look | None, answer: Any, label: str) -> Bar:
     right = question.is_right(answer, look)
-    reason = question.reason(answer, look)[0] if right is False and look is not None else ""
+    reason = question.reason(answer, look).said if right is False and look is not None else ""
     named = controls.letters(question, look)
     return Bar(label, 1, right, reason, letter=named[answer] if named else "")
 
@@ -261,7 +261,7 @@ def vote(
 
 
 def lines(found: Sequence[Bar], *, show_right: bool) -> list[Line]:
-    """The bars as lines. show_right: mark what is right, and say why somebody thinks otherwise."""
+    """The bars as lines. show_right: mark what is right, and say why others are wrong."""
     largest = max((count for bar in found for count in (bar.count, bar.first or 0)), default=0) or 1
     return [
         Line(

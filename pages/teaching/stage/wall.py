@@ -258,7 +258,8 @@ def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote, 
     if isinstance(question, Choosing) and not isinstance(question, TokenQuestion):
         right = [question.choices(look)[one] for one in truth.answers]
         lines = options(question, look, vote.bars)
-        said = _listed([replace(line, right=line.label in right) for line in lines])
+        reasons = {bar.label: bar.reason for bar in vote.bars}
+        said = _listed([replace(line, right=line.label in right, reason=reasons.get(line.label, "")) for line in lines])
     said = "" if is_marked else said
     reason = f"{controls.tolerance(question)} {question.why}".strip()
     why = f"<p class='enc-wall-why'>{in_html(reason)}</p>" if reason else ""
@@ -301,7 +302,8 @@ def _bar(line: Line) -> str:
     said = f"{line.before[0][0]} → {line.said}" if line.before else line.said
     number = f"<b>{html.escape(said)}</b>" if said else ""
     label = lettered(line) + (" ✓" if line.right else "")
-    return f"<span>{label}</span>{number}{drawn(line)}"
+    reason = f"<p class='enc-wall-reason'>{in_html(line.reason)}</p>" if line.reason else ""
+    return f"<span>{label}</span>{number}{reason}{drawn(line)}"
 
 
 def _size(question: Question, look: Look | None) -> str:

@@ -15,6 +15,9 @@ const showCode = () => {
 const element = (name, text, properties = {}) =>
   Object.assign(document.createElement(name), { textContent: text }, properties);
 
+// Words of the question: Python has escaped them, and printed symbols such as d_k.
+const worded = (name, html) => element(name, "", { innerHTML: html });
+
 const labelled = (form, text, field) => {
   const label = element("label", text);
   label.append(" ", field);
@@ -85,7 +88,7 @@ for (const form of forms) {
   const read = (CONTROLS[kind] ?? CONTROLS.options)(form, question, `step-${form.dataset.step}`);
   if (question.hint) {
     const hint = element("details", "");
-    hint.append(element("summary", "Hint"), element("p", question.hint));
+    hint.append(element("summary", "Hint"), worded("p", question.hint));
     form.append(hint);
   }
   const result = element("div", "");
@@ -100,8 +103,8 @@ for (const form of forms) {
     const right = isRight(question, answer);
     const verdict = right === null ? "Your answer is kept." : right ? "Right." : "Not quite.";
     result.replaceChildren(
-      element("p", `${verdict} ${question.said}`),
-      ...(question.why ? [element("p", question.why)] : []),
+      worded("p", `${verdict} ${question.said}`),
+      ...(question.why ? [worded("p", question.why)] : []),
     );
     waits?.classList.remove("waits");
     showCode();
