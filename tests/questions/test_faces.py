@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from encoder.export.report import as_csv
 from pages.core.frame.frame import import_params
 from pages.core.words import symbols
 from pages.teaching.desk import desk
@@ -135,7 +138,19 @@ def test_a_gesture_shows_and_exports_what_the_class_did(name: str, given: Any, l
     assert ("enc-bars" in shown) == (not is_drawn)
     first, second = results.rows(question, look, answers, {}, 1, {})
     assert first["answer"] == (json.dumps(given) if is_drawn else label)
-    assert second["answer"] == first["right_answer"] != ""
+    assert second["answer"] == (json.dumps(truth) if is_drawn else first["right_answer"])
+    assert first["right_answer"]
+    assert "[" not in first["right_answer"].replace("[CLS]", ""), "words, not the numbers of a map"
+
+
+def test_a_number_stays_one_in_the_table_and_what_is_right_has_the_digits_of_the_screen() -> None:
+    question, look, _ = of_lesson("07-normalisation", 4)
+    answers = {"one": json.dumps(-0.02), "two": json.dumps(question.truth(look).value)}
+    table = as_csv(pd.DataFrame(results.rows(question, look, answers, {}, 1, {}))).decode("utf-8-sig")
+    found = pd.read_csv(io.StringIO(table))
+    assert found["answer"].tolist() == pytest.approx([-0.02, question.truth(look).value])
+    shown = {f"{one:g}".replace("-", "−") for one in found["right_answer"]}
+    assert shown == {exhibit.answer(question, look, question.truth(look))}
 
 
 def test_a_simulation_is_called_one_and_has_one_precision_on_screen_and_paper() -> None:
