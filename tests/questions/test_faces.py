@@ -107,13 +107,21 @@ def test_a_number_on_the_wall_says_what_it_is_and_why_answers_are_wrong() -> Non
     }, "the same number of the model, and another meaning"
 
 
-def test_a_map_has_the_weights_of_its_head() -> None:
-    question, look, _ = of_lesson("04-heads", 1)
-    layer, head = question.truth(look).answers[0]
-    shown = exhibit.picture(question, look, {}, question.truth(look))
-    weights = np.stack([look.at(layer, head).row(i) for i in range(look.trace.n_tokens)])
+@pytest.mark.parametrize("number", [1, 4])
+def test_a_map_has_the_weights_of_every_right_head_and_the_names_of_its_tokens(number: int) -> None:
+    question, look, _ = of_lesson("04-heads", number)
+    heads = question.truth(look).answers
+    shown = face(question, look, {}, revealed=True).partition("enc-map-of-head")[2]
+    queries = range(look.trace.n_tokens) if len(heads) == 1 else ["it"]
+    weights = np.stack([look.at(*head).row(i) for head in heads for i in queries])
     drawn = [float(one) for one in re.findall(r"opacity:([\d.]+)", shown)]
     assert drawn == pytest.approx([round(float(one), 2) for one in weights.ravel() if one >= 0.005])
+    assert [html.unescape(one) for one in re.findall(r"scope='col'><span>(.*?)<", shown)] == look.names
+    named = [f"L{layer} H{head}" for layer, head in heads]
+    rows = [html.unescape(one) for one in re.findall(r"scope='row'>(.*?)<", shown)]
+    assert rows == (look.names if len(heads) == 1 else named)
+    assert named[0] in shown
+    assert shown.count("data-asked") == (0 if len(heads) == 1 else len(heads)), "“it” × “animal”"
 
 
 @pytest.mark.parametrize(
