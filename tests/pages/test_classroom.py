@@ -448,6 +448,7 @@ def test_a_class_sees_the_picture_of_a_step_without_controls(school: School) -> 
     for one in (student, wall):
         assert drawn(one.news()) == (True, False, False)
         assert one.values().get("model", "") == view.get("model", "")
+    assert "Lesson 7 opened the norm." in wall.html().partition("enc-wall-step")[2], "what the step says"
     for number in range(4):
         teacher.click(f"desk:next:{number}")
     assert school.room(code).view["page"] == "training"
@@ -824,8 +825,10 @@ def test_a_closed_room_ends_for_everybody(school: School) -> None:
     student = school.student(code).news()
     school.store.close(code)
     assert not student.run().line
-    assert code in sentences(student.app)
+    assert f"{code[:3]} {code[3:]} is closed" in student.app.title[0].value
     assert student.values()["text"] == TEXT
+    student.click("closed:explore")
+    assert not [one for one in student.app.title if "closed" in one.value]
     assert "room" not in student.values()
     assert not teacher.news().line
 
@@ -848,17 +851,23 @@ def test_a_room_is_closed_while_the_class_votes(school: School, monkeypatch: pyt
     with monkeypatch.context() as now:
         now.setattr(school.store, "answer", away)  # the answer waits, and its room is gone
         student.click(f"room:{question.id}:give")
-    assert "is closed" in student.app.info[0].value
-    assert "room" not in student.values()
-    wall.run()
-    assert "is closed" in wall.app.warning[0].value
-    assert not {"room", "wall"} & wall.values().keys(), "it becomes no wall of another room"
-    assert wall.app.button(key="classroom:open"), "and shows no page of the lesson"
+
+    def offered(person: Person) -> list[str]:
+        return [one.key for one in person.app.main.button if one.label != "Present"]
+
+    assert offered(student) == ["closed:explore", "closed:lessons", "closed:join"], "no question of the lesson"
+    assert not {"room", "lesson", "lesson_step"} & student.values().keys()
+    back = Person(school, "heads", room=code, lesson="03-one-weight-by-hand", lesson_step="4",
+                  seat={"code": code, "member": question.id + "x" * 16})  # fmt: skip
+    for one in (wall.run(), Person(school, "classroom", room=code, wall="1")):  # it stays the end after a reload
+        assert "enc-wall-end" in one.html()
+        assert not offered(one), "no page of a teacher or of the lesson"
+    assert offered(back) == offered(student), "a phone that slept at the end"
     teacher.run()
     again, other = school.teacher()
     assert again.line["code"] == other != code
     del student.app.session_state["_room_page"]  # of the room before
-    student.open("classroom").write("text_input", "classroom:code", other).click("classroom:join")
+    student.click("closed:join").open("classroom").write("text_input", "classroom:code", other).click("classroom:join")
     assert student.line["code"] == other
     student.news()
     assert not school.store.answers(other, "late"), "it is no answer of the next room"

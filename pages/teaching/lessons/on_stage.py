@@ -52,9 +52,14 @@ _LARGE, _OF_PAIR, _BELOW_TEXT = 3, 2.1, 2
 _MOST_LARGE, _TEXT = 9, 0.15
 
 
+def has_text(step: Step) -> bool:
+    """Whether a wall has the text of a step above its page. The model's picture leaves room for it, a plot does not."""
+    return step.question is None and step.view.get("page") == "model"
+
+
 def _on_wall(step: Step) -> str:
     """The type of the model's picture, for what has to be in the window."""
-    text = 0 if step.question is not None else _TEXT
+    text = _TEXT if has_text(step) else 0
     try:
         look = look_of(step.view)
     except EncoderError:  # the page says why

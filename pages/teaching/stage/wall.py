@@ -79,7 +79,7 @@ def draw(now: Room) -> bool:
     page = now.view.get("page", "")
     is_step = opened is not None and opened.step.view.get("page", page) == page
     title = opened.step.title if opened and is_step else links.title(page)  # the teacher may open another page
-    prose = opened.step.prose if opened and is_step and opened.step.question is None else ""
+    prose = opened.step.prose if opened and is_step and on_stage.has_text(opened.step) else ""
     told = f"<div class='enc-wall-prose'>{lesson.in_html(prose)}</div>" if prose else ""
     st.html(f"<header class='enc-wall-step'>{in_html(title)}{_code(now)}</header>{told}")
     return True
