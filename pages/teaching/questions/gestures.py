@@ -181,7 +181,9 @@ def _paint(look: Look, text: str, layer: int, head: int) -> Task:
     header = {"does": "paint", "labels": at.names}
     said = "The number in a cell is the model's weight."
     read = lambda one: _numbers(one, truth.shape, 0, 1).tolist()  # noqa: E731
-    strongest = (f"{name}: {at.names[int(row.argmax())]} {row.max():.2f}" for name, row in zip(at.names, truth, strict=True))
+    strongest = (
+        f"{name}: {at.names[int(row.argmax())]} {row.max():.2f}" for name, row in zip(at.names, truth, strict=True)
+    )
     return Task(header, truth.round(4).tolist(), said, read, score, right="; ".join(strongest))
 
 

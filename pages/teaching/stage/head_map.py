@@ -1,4 +1,4 @@
-"""The attention maps of heads on the wall: tokens on rows and columns, square cells, and a frame around what is asked."""
+"""Attention maps on the wall: tokens on rows and columns, square cells, and a frame around what is asked."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape

@@ -339,9 +339,7 @@ def _cell(question: Question, look: Look | None, value: Any) -> str | float:
     """An answer in the table: words; a number, which no spreadsheet takes for a formula; a drawing as JSON."""
     if question.kind == "number" and not isinstance(value, str):
         return _number(f"{value:.15g}")
-    written = (
-        json.dumps(value) if controls.is_drawn(question, look) else controls.answer_text(question, look, value)
-    )
+    written = json.dumps(value) if controls.is_drawn(question, look) else controls.answer_text(question, look, value)
     return _writable(written)
 
 
