@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from pages.core.frame.frame import import_params
-from pages.teaching.lessons import library
+from pages.teaching.lessons import library, on_stage
 from pages.teaching.questions import Look, Question
 from pages.teaching.questions.kinds import HeadQuestion, OrderQuestion
 from pages.teaching.questions.question import Choosing
@@ -149,6 +149,9 @@ def test_a_question_and_its_options_are_in_the_window_and_no_page_tells_the_answ
         together(desk, wall, phone)
         if step.question is None:
             expect(wall.locator(".enc-wall-step")).to_contain_text(step.title)
+            if on_stage.has_text(step):
+                expect(wall.locator(".enc-wall-prose")).not_to_be_empty()
+                wait_until_none(wall, CUT, [".enc-wall-prose, .enc-model-legend li", 0])
             continue
         expect(wall.locator(".enc-wall h1")).to_have_text(step.question.ask.replace("d_k", "dk").replace("W_", "W"))
         expect(phone.locator('[class*="st-key-ballot"]')).to_have_count(1)

@@ -48,8 +48,8 @@ _HEAD = """
 _WALL = ".enc-on-wall .st-key-lesson-stage {{ --enc-type: {type}; --enc-stage-text: {text}; }}"
 #: The types: with few words; next to a decoder; of a long sentence below a text.
 _LARGE, _OF_PAIR, _BELOW_TEXT = 3, 2.1, 2
-#: Tokens that have room in large type below a text, and the text's share.
-_MOST_LARGE, _TEXT = 9, 0.15
+#: Tokens that have room in large type below a text of so many letters at most, and the text's share.
+_MOST_LARGE, _MOST_LETTERS, _TEXT = 9, 250, 0.15
 
 
 def has_text(step: Step) -> bool:
@@ -66,7 +66,8 @@ def _on_wall(step: Step) -> str:
         return _WALL.format(type=_LARGE, text=text)
     if look.loaded.decoder is not None:
         return _WALL.format(type=_OF_PAIR, text=text)
-    return _WALL.format(type=_BELOW_TEXT if text and look.trace.n_tokens > _MOST_LARGE else _LARGE, text=text)
+    is_large = look.trace.n_tokens <= _MOST_LARGE and len(step.prose) <= _MOST_LETTERS
+    return _WALL.format(type=_LARGE if is_large or not text else _BELOW_TEXT, text=text)
 
 
 def style(step: Step | None = None) -> str:
