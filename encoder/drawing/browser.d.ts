@@ -44,6 +44,8 @@ interface Theme {
   scale: number;
   /** Whether the picture has the window for itself, without controls around it. */
   isStage: boolean;
+  /** The share of the window's height that a stage's text has above the picture. */
+  textAbove: number;
   dark: boolean;
 }
 

@@ -292,16 +292,19 @@ function chipPlaces(header, place) {
   return found.filter(([, x]) => x !== undefined);
 }
 
+// Whether a class reads the picture from afar: then it has what has room in large type.
+/** @param {ModelView} view */
+export const isFar = ({ theme }) => theme.isStage && theme.scale > 1;
+
 // The buttons above the parts. They stay the same elements, so that the keyboard's focus stays.
 /** @param {ModelView} view */
 export function placeChips(view) {
   const { header, place, chips } = view;
-  const isFar = view.theme.isStage && view.theme.scale > 1; // a class reads the names that have room in its type
   // Curves have a point where a sublayer ends; nothing is drawn of what is inside it.
   const ends = header.norm === "pre" ? "add-" : "norm-";
   const isDrawn = (key) => !header.curves || !(key in place.parts) || key.startsWith(ends);
   const places = chipPlaces(header, place).filter(([key]) =>
-    isDrawn(key) && (!isFar || NAMED_FROM_AFAR.has(key.replace(/^norm-.*/, "norm")))
+    isDrawn(key) && (!isFar(view) || NAMED_FROM_AFAR.has(key.replace(/^norm-.*/, "norm")))
   );
   const wanted = new Map(places.sort(([, one], [, other]) => one - other));
   const lanes = lanesOf(wanted, place, view.theme.scale);
@@ -394,7 +397,7 @@ export function glyphs(header, place) {
       "data-token": token,
       "data-open": key,
     }, svg("title", {}, `${withNorm(CHIPS[key][1], header)}: ${header.labels[token]}`)));
-  const size = Math.min(4.5, place.row * 0.28);
+  const size = Math.min(Math.max(4.5, 3 * place.scale), place.row * 0.28);
   header.labels.forEach((_, token) => {
     if (!place.shows(token)) return;
     const across = place.y(token);

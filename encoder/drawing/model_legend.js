@@ -1,7 +1,7 @@
 // What each colour and shape of the model's picture means, with its number.
 /** @import { ModelView } from "./model_view.js" */
 import { make, threeDigits, withNorm } from "./drawing.js";
-import { sublayersOf } from "./model_glyphs.js";
+import { isFar, sublayersOf } from "./model_glyphs.js";
 import { FAINTEST_LINE } from "./model_layout.js";
 import { signColours } from "./model_parts.js";
 
@@ -14,6 +14,7 @@ export function legendOf(view) {
       "Point at a token’s name to find its curve.";
     return [legendItem([], said)];
   }
+  if (isFar(view)) return fromAfar(header);
   const band = `width of a band: length of the token’s vector in the residual stream, here up to ${
     threeDigits(view.widest)
   }`;
@@ -40,6 +41,16 @@ export function legendOf(view) {
     found.push(legendItem([], `${header.special.join(", ")}: special tokens, which the tokenizer adds to the text`));
   }
   return [...found, ...windowOf(view)];
+}
+
+// What a class needs for the marks that have no name above them, in few words.
+function fromAfar({ layer, head }) {
+  return [
+    legendItem(["enc-model-line"], `weights of head L${layer} H${head}, from ${FAINTEST_LINE} on`),
+    legendItem(["enc-model-k", "enc-model-v", "enc-model-q"], "key, value, query"),
+    legendItem(["enc-model-by-attention", "enc-model-by-ffn"], "added by attention, by feed-forward"),
+    legendItem(["enc-model-band"], "width of a band: length of the vector"),
+  ];
 }
 
 const headName = ({ layer, head }) => `L${layer} H${head} (layer ${layer}, head ${head})`;

@@ -2,9 +2,10 @@
 /** @import { ModelView } from "./model_view.js" */
 import { svg, threeDigits } from "./drawing.js";
 import { drawnHeader } from "./model_decoder.js";
-import { updateBars } from "./model_glyphs.js";
+import { isFar, updateBars } from "./model_glyphs.js";
 import { bandPath, FAINTEST_LINE, linkPath, namePlace } from "./model_layout.js";
 
+const WIDER = 2.5; // how much wider lines are that a class sees from afar
 const MOST_OF_NAME = 14; // characters: of a patch of a sound, its seconds and its band
 
 // The other layers: thin, with their number; a click opens one.
@@ -95,6 +96,7 @@ export function drawEmbeddings({ header, place, arrays }) {
 export function drawWeights(view) {
   const { header, place } = view;
   const group = svg("g", { class: "enc-model-lines", "data-part": "lines" });
+  const wider = isFar(view) ? WIDER : 1;
   header.labels.forEach((_, query) =>
     header.labels.forEach((_, key) => {
       const weight = view.weight(query, key);
@@ -103,7 +105,7 @@ export function drawWeights(view) {
         d: linkPath(place, place.parts.v + 6, place.y(key), place.parts.q - 6, place.y(query)),
         "data-token": query,
         "data-key": key,
-        "stroke-width": (0.6 + 3 * weight).toFixed(2),
+        "stroke-width": (wider * (0.6 + 3 * weight)).toFixed(2),
         "stroke-opacity": Math.min(1, 0.08 + weight).toFixed(3),
       });
       group.append(line);

@@ -213,7 +213,8 @@ export class ModelView extends Drawing {
 
   // A page with the picture only is as high as its content.
   get tall() {
-    return this.isAlone ? 0 : globalThis.innerHeight + (this.theme.isStage ? STAGE_GAIN : 0);
+    const { isStage, textAbove } = this.theme;
+    return this.isAlone ? 0 : globalThis.innerHeight * (1 - textAbove) + (isStage ? STAGE_GAIN : 0);
   }
 
   // ---- Pointing, keys, events ----

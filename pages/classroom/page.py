@@ -92,6 +92,7 @@ def _door() -> None:
     except RoomError as error:
         say_error(error, st.info, icon=":material/block:")
         return
+    _kept_rooms()
     st.markdown("Open a room, let the class join by its code, and teach **45 or 90 minutes** (“For teachers”).")
     # A phone shows the first one above, and a laptop the second one at the left (page.css).
     with st.container(key="classroom-doors"):
@@ -116,7 +117,6 @@ def _open() -> None:
         )
     open_room = partial(session.attempt, session.open_room, named=named)
     button("Open a room", "meeting_room", "classroom:open", open_room, type="primary")
-    _kept_rooms()
 
 
 def _paths() -> None:

@@ -40,13 +40,15 @@ class RoomDoor {
   // The newest rooms of this teacher that still exist.
   async offerRooms() {
     const kept = Object.entries(rooms()).filter(([, one]) => one.key).reverse();
+    this.root.classList.toggle("enc-door-waits", kept.length > 0); // its place is kept: nothing moves under a pointer
     const areOpen = await Promise.all(kept.map(([code]) => isOpen(code)));
     const open = kept.filter((_, place) => areOpen[place]).slice(0, 3);
     this.root.replaceChildren(...open.map(([code, { key }]) => {
-      const button = make("button", { type: "button" }, `Teach room ${code} again`);
+      const button = make("button", { type: "button", class: "enc-door-teach" }, `Teach room ${code} again`);
       button.addEventListener("click", () => this.component.setTriggerValue("teach", { code, key, id: eventId() }));
       return button;
     }));
+    this.root.classList.remove("enc-door-waits");
   }
 
   destroy() {

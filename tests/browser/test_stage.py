@@ -13,11 +13,12 @@ import pytest
 from playwright.sync_api import expect
 
 from pages.core.frame.frame import import_params
-from pages.teaching.lessons import library
+from pages.teaching.lessons import library, on_stage
 from pages.teaching.questions import Look, Question
 from pages.teaching.questions.kinds import HeadQuestion, OrderQuestion
 from pages.teaching.questions.question import Choosing
 from pages.teaching.rooms import Asked
+from pages.teaching.stage import results
 from pages.teaching.stage import wall as stage
 from tests.browser.test_every_page import ALL, violations
 from tests.conftest import PATIENCE, check_width, query, settle, wait_until_none
@@ -54,6 +55,15 @@ HIDDEN_ROWS = """() => [...document.querySelectorAll(".enc-wall-exhibit :is(tr, 
   return inner.top < outer.top - 1 || inner.bottom > outer.bottom + 1;
 }).concat([...document.querySelectorAll(".enc-wall-options li")].filter((li) => li.scrollHeight > li.clientHeight + 1))
   .map((row) => row.textContent)"""
+#: Words that are broken into lines.
+BROKEN = """(selector) => [...document.querySelectorAll(selector)].flatMap((one) => {
+  const text = one.firstChild, words = [...text.data.matchAll(/\\S+/g)], range = document.createRange();
+  return words.filter(({ 0: word, index }) => {
+    range.setStart(text, index);
+    range.setEnd(text, index + word.length);
+    return range.getClientRects().length > 1;
+  }).map(([word]) => word);
+})"""
 #: Pictures of a page.
 BEHIND = ".stMain :is(.enc-plot, .enc-model, .enc-grid)"
 #: A stage of less than three fifths of the window, a part of less than three fifths of its height, and empty halves.
@@ -140,6 +150,9 @@ def test_a_question_and_its_options_are_in_the_window_and_no_page_tells_the_answ
         together(desk, wall, phone)
         if step.question is None:
             expect(wall.locator(".enc-wall-step")).to_contain_text(step.title)
+            if on_stage.has_text(step):
+                expect(wall.locator(".enc-wall-prose")).not_to_be_empty()
+                wait_until_none(wall, CUT, [".enc-wall-prose, .enc-model-legend li", 0])
             continue
         expect(wall.locator(".enc-wall h1")).to_have_text(step.question.ask.replace("d_k", "dk").replace("W_", "W"))
         expect(phone.locator('[class*="st-key-ballot"]')).to_have_count(1)
@@ -224,10 +237,17 @@ def test_the_first_screen_of_a_laptop_has_what_comes_next_and_whom_to_ask(visit:
             wait_until_none(desk, CUT, [ON_DESK, 44])
 
     check_sizes()
-    desk.get_by_role("button", name="Show the result").click()
+    desk.get_by_role("button", name="Show the result").dblclick()
     desk.get_by_role("button", name="Show the result").wait_for(state="detached")
-    settle(desk)
+    together(desk, wall, phone, other)
     check_sizes()
+    for page in (phone, other):
+        expect(page.locator(RIGHT_ON_PHONE).first).to_be_visible()  # the second click took it from nobody
+    both = [results.Bar("The mean over the words, without [CLS] and [SEP].", 2, False, first=3)]
+    for page, place in ((desk, ".st-key-desk-given"), (phone, '[class*="st-key-ballot"]')):
+        shown = page.locator(f"{place} .enc-bars").first
+        shown.evaluate("(one, table) => { one.outerHTML = table; }", results.table(both, show_right=True))
+        assert page.evaluate(BROKEN, f"{place} .enc-bars thead th") == []
 
 
 @pytest.mark.slow("a way of the stage that few use")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from encoder.export.report import as_csv
 from encoder.figures.numbers import exact_or_in_words
 from pages.core.frame.frame import import_params
 from pages.core.words import symbols
@@ -126,13 +129,21 @@ def of_poolings(look: Look) -> list[float]:
     return [quantities.read_quantity({"pooled_cosine": {"rule": rule}}).value(look) for rule in ("cls", "words")]
 
 
-def test_a_map_has_the_weights_of_its_head() -> None:
-    question, look, _ = of_lesson("04-heads", 1)
-    layer, head = question.truth(look).answers[0]
-    shown = exhibit.picture(question, look, {}, question.truth(look))
-    weights = np.stack([look.at(layer, head).row(i) for i in range(look.trace.n_tokens)])
+@pytest.mark.parametrize("number", [1, 4])
+def test_a_map_has_the_weights_of_every_right_head_and_the_names_of_its_tokens(number: int) -> None:
+    question, look, _ = of_lesson("04-heads", number)
+    heads = question.truth(look).answers
+    shown = face(question, look, {}, revealed=True).partition("enc-map-of-head")[2]
+    queries = range(look.trace.n_tokens) if len(heads) == 1 else ["it"]
+    weights = np.stack([look.at(*head).row(i) for head in heads for i in queries])
     drawn = [float(one) for one in re.findall(r"opacity:([\d.]+)", shown)]
     assert drawn == pytest.approx([round(float(one), 2) for one in weights.ravel() if one >= 0.005])
+    assert [html.unescape(one) for one in re.findall(r"scope='col'><span>(.*?)<", shown)] == look.names
+    named = [f"L{layer} H{head}" for layer, head in heads]
+    rows = [html.unescape(one) for one in re.findall(r"scope='row'>(.*?)<", shown)]
+    assert rows == (look.names if len(heads) == 1 else named)
+    assert named[0] in shown
+    assert shown.count("data-asked") == (0 if len(heads) == 1 else len(heads)), "“it” × “animal”"
 
 
 @pytest.mark.parametrize(
@@ -157,7 +168,19 @@ def test_a_gesture_shows_and_exports_what_the_class_did(name: str, given: Any, l
     assert ("enc-bars" in shown) == (not is_drawn)
     first, second = results.rows(question, look, answers, {}, 1, {})
     assert first["answer"] == (json.dumps(given) if is_drawn else label)
-    assert second["answer"] == first["right_answer"] != ""
+    assert second["answer"] == (json.dumps(truth) if is_drawn else first["right_answer"])
+    assert first["right_answer"]
+    assert "[" not in first["right_answer"].replace("[CLS]", ""), "words, not the numbers of a map"
+
+
+def test_a_number_stays_one_in_the_table_and_what_is_right_has_the_digits_of_the_screen() -> None:
+    question, look, _ = of_lesson("07-normalisation", 4)
+    answers = {"one": json.dumps(-0.02), "two": json.dumps(question.truth(look).value)}
+    table = as_csv(pd.DataFrame(results.rows(question, look, answers, {}, 1, {}))).decode("utf-8-sig")
+    found = pd.read_csv(io.StringIO(table))
+    assert found["answer"].tolist() == pytest.approx([-0.02, question.truth(look).value])
+    shown = {f"{one:g}".replace("-", "−") for one in found["right_answer"]}
+    assert shown == {exhibit.answer(question, look, question.truth(look))}
 
 
 def test_a_simulation_is_called_one_and_has_one_precision_on_screen_and_paper() -> None:

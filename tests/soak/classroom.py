@@ -207,6 +207,7 @@ class Classroom:
                 step = vars(Change("step", f"step {number} of {lesson.last}", ""))
                 await self._when(self.screens["desk"], SHOWN, ["desk", step])
                 await self.screens["desk"].get_by_role("button", name="Ask again").click()
+                await self.screens["desk"].get_by_role("button", name="Begin a new vote").click()
         except Late:
             await self._lose(f"step {number} of {lesson.title} cannot be chosen", self.screens["desk"])
             return False

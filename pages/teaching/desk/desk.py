@@ -320,8 +320,7 @@ def export(now: Room) -> bytes:
             about, vote = _readable(asked), 2 if asked.before else 1
             of = library.step_of(asked.definition, asked.view)
             given = session.answers(now.code, asked.id)
-            if given or came_late or asked.revealed:  # not where the teacher only came by: who has not answered
-                given = {one: "" for one in members if one not in came_late} | given
+            given = {one: "" for one in members if one not in came_late} | given  # who has not answered, too
             rows += results.rows(*about, given, members, vote, store.times(now.code, asked.id), step=of)
             rows += results.rows(*about, came_late, members, vote, then, late=True, step=of)
     for name, given in sorted(late.items()):

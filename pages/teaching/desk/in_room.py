@@ -18,7 +18,7 @@ from pages.teaching.params import RoomParams
 from pages.teaching.rooms import follow, session
 from pages.teaching.rooms.room import spaced
 from pages.teaching.rooms.session import DESK
-from pages.teaching.stage import ballot, wall
+from pages.teaching.stage import ballot, closed, wall
 
 
 class InRoom:
@@ -47,7 +47,8 @@ class InRoom:
         with self._question:
             is_open = self._face()
         own = session.seat()
-        fills = not is_open and own is not None and not own.teaches  # a ballot, or the wall
+        has_ended = session.ended() is not None
+        fills = not is_open and (has_ended or (own is not None and not own.teaches))  # a ballot, the wall, the end
         if fills or self.folder == DESK:  # the desk has the lesson's script
             yield None if fills else is_open
             return
@@ -57,6 +58,9 @@ class InRoom:
     def _face(self) -> bool:
         """Draw what this screen shows of the room's question; returns whether the page is drawn, too."""
         own, now = session.seat(), session.room()
+        if (end := session.ended()) is not None:
+            closed.draw(end)
+            return False
         if own is None or now is None:
             if self.folder != DESK and (said := session.said()):
                 st.info(said, icon=":material/group_off:")

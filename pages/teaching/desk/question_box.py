@@ -52,36 +52,38 @@ def _question(now: Room, asked: Asked) -> None:
 
 
 def teachers_buttons(asked: Asked) -> None:
-    """Reveal and close. For the page and for the desk."""
+    """Reveal and close. For the page and for the desk.
+
+    Each button stays in its place, so the second of two clicks hits the same one, which then does nothing. A new vote
+    takes the result from all screens: it has a step of its own.
+    """
     with st.container(horizontal=True):
-        if _has_result(asked):
-            button("Show the result", "visibility", "room:reveal", partial(reveal, asked.id), type="primary")
-        if votes.may_follow(asked):
+        if _may_reveal(asked):
             button(
-                "Discuss and vote again",
-                "forum",
-                "room:again",
-                partial(votes.again, asked.id),
-                help="The first vote is kept. Everybody gets a partner and answers again.",
+                "The result is shown" if asked.revealed else "Show the result",
+                "visibility",
+                "room:reveal",
+                partial(reveal, asked.id),
+                type="secondary" if asked.revealed else "primary",
+                disabled=asked.revealed,
             )
-        if asked.revealed:
-            button(
-                "Ask again",
-                "replay",
-                "room:ask-again",
-                partial(ask_again, asked.id),
-                help="A new vote without answers. The table of answers keeps this one.",
-            )
+        if votes.is_discussed(asked):
+            again = partial(votes.again, asked.id)
+            button("Discuss and vote again", "forum", "room:again", again, disabled=not votes.may_follow(asked))
         button("Close the question", "close", "room:close-question", partial(close, asked.id))
+        if asked.revealed:
+            with st.popover("Ask again", icon=":material/replay:"):
+                st.markdown("A new vote without answers. The result stays on all screens until you begin it.")
+                button("Begin a new vote", "replay", "room:ask-again", partial(ask_again, asked.id))
 
 
-def _has_result(asked: Asked) -> bool:
-    return not asked.revealed and asked.definition.get("kind") != "test"
+def _may_reveal(asked: Asked) -> bool:
+    return asked.definition.get("kind") != "test"
 
 
 def waits(now: Room) -> bool:
     """Whether a question waits for its result, which the teacher shows next."""
-    return now.question is not None and _has_result(now.question)
+    return now.question is not None and _may_reveal(now.question) and not now.question.revealed
 
 
 def reveal(question: str) -> None:

@@ -44,15 +44,30 @@ _HEAD = """
 """
 
 
-#: Type of the model's picture on a wall; encoder and decoder next to each other have room for a smaller one only.
-_WALL = ".enc-on-wall .st-key-lesson-stage {{ --enc-type: {type}; }}"
+#: Type of the model's picture on a wall, and the share of the window that the step's text has above it.
+_WALL = ".enc-on-wall .st-key-lesson-stage {{ --enc-type: {type}; --enc-stage-text: {text}; }}"
+#: The types: with few words; next to a decoder; of a long sentence below a text.
+_LARGE, _OF_PAIR, _BELOW_TEXT = 3, 2.1, 2
+#: Tokens that have room in large type below a text of so many letters at most, and the text's share.
+_MOST_LARGE, _MOST_LETTERS, _TEXT = 9, 250, 0.15
 
 
-def _has_decoder(step: Step) -> bool:
+def has_text(step: Step) -> bool:
+    """Whether a wall has the text of a step above its page. The model's picture leaves room for it, a plot does not."""
+    return step.question is None and step.view.get("page") == "model"
+
+
+def _on_wall(step: Step) -> str:
+    """The type of the model's picture, for what has to be in the window."""
+    text = _TEXT if has_text(step) else 0
     try:
-        return look_of(step.view).loaded.decoder is not None
+        look = look_of(step.view)
     except EncoderError:  # the page says why
-        return False
+        return _WALL.format(type=_LARGE, text=text)
+    if look.loaded.decoder is not None:
+        return _WALL.format(type=_OF_PAIR, text=text)
+    is_large = look.trace.n_tokens <= _MOST_LARGE and len(step.prose) <= _MOST_LETTERS
+    return _WALL.format(type=_LARGE if is_large or not text else _BELOW_TEXT, text=text)
 
 
 def style(step: Step | None = None) -> str:
@@ -64,7 +79,7 @@ def style(step: Step | None = None) -> str:
     if step.view.get("show") == "cost":
         rules += _COST
     if page == "model":
-        rules += _WALL.format(type=2.1 if _has_decoder(step) else 3)
+        rules += _on_wall(step)
     if page == "model" and "step" in step.view:
         rules += _PART
     if page == "heads" and not (step.question is not None and step.question.kind == "head"):

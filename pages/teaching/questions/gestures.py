@@ -35,6 +35,8 @@ class Task:
     score: Callable[[Any], float]
     #: An answer in a few words; None of a drawing, which has none.
     words: Callable[[Any], str] | None = None
+    #: What is right, in words, where `said` only explains the drawing.
+    right: str = ""
 
 
 @cache
@@ -76,6 +78,11 @@ class GestureQuestion(Question):
             return f"{points(enough)} points" + (" or more" if enough < 1 else "")
         low = 10 * int(10 * task.score(answer))
         return f"{low} to {min(low + 10, points(enough))} points"
+
+    def in_table(self, look: Look) -> str:
+        """What is right, for a table of answers: never the numbers of a whole map."""
+        task = self.task(look)
+        return task.words(task.truth) if task.words is not None else task.right or task.said
 
     def truth(self, look: Look) -> Truth:
         """A right answer."""
@@ -173,7 +180,11 @@ def _paint(look: Look, text: str, layer: int, head: int) -> Task:
 
     header = {"does": "paint", "labels": at.names}
     said = "The number in a cell is the model's weight."
-    return Task(header, truth.round(4).tolist(), said, lambda one: _numbers(one, truth.shape, 0, 1).tolist(), score)
+    read = lambda one: _numbers(one, truth.shape, 0, 1).tolist()  # noqa: E731
+    strongest = (
+        f"{name}: {at.names[int(row.argmax())]} {row.max():.2f}" for name, row in zip(at.names, truth, strict=True)
+    )
+    return Task(header, truth.round(4).tolist(), said, read, score, right="; ".join(strongest))
 
 
 def _mask(look: Look, labels: Sequence[str]) -> Task:
@@ -185,7 +196,8 @@ def _mask(look: Look, labels: Sequence[str]) -> Task:
 
     header = {"does": "mask", "labels": labels}
     said = f"The mask sets {int(truth.sum())} of {truth.size} weights to 0: × marks them."
-    return Task(header, truth.tolist(), said, lambda one: _numbers(one, truth.shape, 0, 1).tolist(), score)
+    read = lambda one: _numbers(one, truth.shape, 0, 1).tolist()  # noqa: E731
+    return Task(header, truth.tolist(), said, read, score, right="every cell above the diagonal")
 
 
 def _cut(look: Look, word: str) -> Task:

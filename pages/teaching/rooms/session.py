@@ -15,7 +15,7 @@ from typing import Any
 import streamlit as st
 
 from pages.state import kept, links, state
-from pages.teaching.params import RoomParams
+from pages.teaching.params import LessonParams, RoomParams
 from pages.teaching.rooms import current_store, events
 from pages.teaching.rooms.room import BARS, Member, Room, new_room, new_secret, read_code, read_nickname
 from pages.teaching.rooms.store import RoomError, RoomGone, RoomStore, StoreUnavailable, gone
@@ -29,8 +29,12 @@ _GIVEN, _WAITING = "_room_answers", "_room_waiting"
 _CHANGES = "_room_changes"
 #: The room in which this session tried to take a seat by itself; whether it has left one, and which.
 _TRIED, _LEFT, _WAS = "_room_tried", "_room_left_by_hand", "_room_seat_before"
+#: How this session's last seat ended, where that has a screen of its own.
+_ENDED = "_room_ended"
 #: Answers of one student, and changes by one teacher, that wait, at most.
 MOST_WAITING = 20
+#: What becomes of a room that is closed.
+CLOSED = "The teacher ended it, or its hours are over. All answers are deleted."
 Edits = tuple[Callable[[Room], Room], ...]
 _ID = re.compile(r"[\w-]{16,64}")
 
@@ -55,6 +59,16 @@ class Seat:
     def teaches(self) -> bool:
         """Whether this is the teacher."""
         return bool(self.key)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A seat that ended. why: a sentence; closed: whether its room was closed; wall: whether it was a wall's."""
+
+    code: str
+    why: str
+    closed: bool
+    wall: bool
 
 
 def store() -> RoomStore:
@@ -140,7 +154,7 @@ def read() -> Seat | None:
         leave(str(error))
         return None
     if found is None:
-        leave(f"Room {own.code} is closed: its teacher ended it, or its hours are over. You may close this window.")
+        leave(CLOSED, closed=True)
         return None
     st.session_state[_ROOM] = found
     if changes := st.session_state.get(_CHANGES, ()):
@@ -248,6 +262,7 @@ def remove(member: str) -> None:
 
 def _sit(own: Seat, found: Room) -> None:
     st.session_state.pop(_CHANGES, None)  # of another room
+    st.session_state.pop(_ENDED, None)
     if (was := st.session_state.get(_WAS)) is not None and was.code != own.code:
         st.session_state.pop(_WAITING, None)  # as these answers
     st.session_state[_SEAT], st.session_state[_ROOM] = own, found
@@ -255,18 +270,39 @@ def _sit(own: Seat, found: Room) -> None:
         state.put(RoomParams.code, own.code)
 
 
-def leave(why: str = "") -> None:
-    """Give the seat up. why: a sentence for the page. A wall has nothing else to show: the door of rooms opens."""
+def leave(why: str = "", *, closed: bool = False) -> None:
+    """Give the seat up. why: a sentence for the page; closed: whether the room is."""
     own = seat()
     for name in (_SEAT, _ROOM, _CHANGES):
         st.session_state.pop(name, None)
     st.session_state[_LEFT], st.session_state[_WAS] = True, own
     if state.has_begun():
         state.put(RoomParams.code, "")
-        if own is not None and own.wall:
-            state.put(RoomParams.wall, False)
-            links.open_later(DESK)
-    say(why)
+    if own is not None and (own.wall or (closed and own.member)):
+        _end(Ended(own.code, why, closed, own.wall))
+    else:
+        say(f"Room {own.code} is closed. {why}" if closed and own is not None else why)
+
+
+def _end(end: Ended) -> None:
+    """Show the end of a seat. A wall keeps its address, so a reload shows its end again, and no page of a teacher."""
+    st.session_state[_ENDED] = end
+    if not state.has_begun():
+        return
+    state.put(RoomParams.code, end.code if end.wall else "")
+    if not end.wall:  # no question of the lesson is left on the page
+        for param, value in ((LessonParams.lesson, ""), (LessonParams.number, 1), (LessonParams.path, "")):
+            state.put(param, value)
+
+
+def ended() -> Ended | None:
+    """How this session's last seat ended, while its screen is shown."""
+    return st.session_state.get(_ENDED)
+
+
+def forget_end() -> None:
+    """Go on without the class. For callbacks."""
+    st.session_state.pop(_ENDED, None)
 
 
 def has_left() -> bool:
@@ -462,8 +498,11 @@ def take_seat() -> bool:
         say(str(error))
         return False
     except RoomError as error:
+        is_wall, is_gone = bool(typed) and state.get(RoomParams.wall), isinstance(error, RoomGone)
         state.put(RoomParams.code, "")
-        if typed:
+        if is_wall or (is_gone and typed and member and not key):  # a screen that comes back after the end
+            _end(Ended(code, CLOSED if is_gone else str(error), is_gone, is_wall))
+        elif typed:
             say(str(error))
             links.open_later(DESK)
     st.session_state[_TRIED] = code

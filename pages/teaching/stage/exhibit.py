@@ -23,8 +23,6 @@ from pages.teaching.stage.bars import Line, table
 
 #: Tokens of a row that are shown, the strongest ones; and bars of numbers.
 MOST = 16
-#: Rows of a map that have their names on the wall.
-MOST_NAMES = 10
 #: The smallest weight that a row has in figures.
 SMALL = 0.001
 #: Quantities that are read in a row of an attention map.
@@ -55,40 +53,12 @@ def _counted_tokens(labels: Sequence[str]) -> str:
     return f"<ol class='enc-counted'>{''.join(f'<li>{escape(one)}</li>' for one in labels)}</ol>"
 
 
-def picture(question: Question, look: Look, view: Mapping[str, str], truth: Truth) -> str:
-    """The part of the picture that a question without a row is about, for the wall: a head's map, or tokens.
-
-    It is a picture of few bytes: the room of a phone is the reader's answer's.
-    """
-    if isinstance(question, HeadQuestion):
-        return _map(look.at(*truth.answers[0]))
-    if isinstance(question, SentenceQuestion) and question.asked.quantity.per_head:
-        given = question.asked.arguments
-        return _map(look.about(question.example).at(given.get("layer"), given.get("head")))
-    if isinstance(question, ConclusionQuestion) and look.trace.kind == "text":
-        if view.get("page") == "heads":
-            return _map(look)
-        if view.get("page") == "model" and view.get("step") == "ids":
-            return _counted_tokens(look.trace.labels)
+def picture(question: Question, look: Look, view: Mapping[str, str]) -> str:
+    """The tokens of the picture that a conclusion is about, for the wall; "" of another question."""
+    is_of_tokens = isinstance(question, ConclusionQuestion) and look.trace.kind == "text"
+    if is_of_tokens and view.get("page") == "model" and view.get("step") == "ids":
+        return _counted_tokens(look.trace.labels)
     return ""
-
-
-def _map(look: Look) -> str:
-    """The attention map of a head; the names of its rows where they have room."""
-    names, count = look.names, look.trace.n_tokens
-    if not 1 < count <= MOST:
-        return ""
-    rows = []
-    for query in range(count):
-        cells = "".join(
-            f"<td><i style='opacity:{share:.2f}'></i></td>" if share >= 0.005 else "<td></td>"
-            for share in look.row(query)
-        )
-        named = f"<th scope='row'>{escape(names[query])}</th>" if count <= MOST_NAMES else ""
-        rows.append(f"<tr>{named}{cells}</tr>")
-    said = f"L{look.layer} H{look.head}: rows attend to columns"
-    inner = f"<caption>{said}</caption><tbody>{''.join(rows)}</tbody>"
-    return f"<table class='enc-map-of-head' style='--rows:{count}'>{inner}</table>"
 
 
 def _steps(question: Question, truth: Truth) -> dict[str, float]:

@@ -18,6 +18,7 @@ from encoder.figures.numbers import exact_or_in_words
 from pages.core.stores import cache
 from pages.core.words.markdown import say_error
 from pages.teaching.questions import Look, Question, controls
+from pages.teaching.questions.gestures import GestureQuestion
 from pages.teaching.questions.question import Choosing
 from pages.teaching.rooms import Asked, Member, Room, RoomError
 from pages.teaching.stage import exhibit, votes
@@ -26,6 +27,8 @@ from pages.teaching.stage.bars import table as bars_table
 
 #: Bars of a histogram; further answers are one bar together. Ranges of many different numbers.
 BARS, RANGES = 12, 8
+#: Decimals of the weights of a right row.
+DECIMALS = 3
 #: Titles of both votes.
 VOTES = ("First vote", "After the discussion")
 #: What the bars of a class count.
@@ -313,30 +316,37 @@ def rows(
     right_answer = _right_answer(question, look)
     given = {} if look is None and question.kind != "choice" else read(question, look, answers)
     for member, text in answers.items():
-        who, bar = names[member], Bar("", 1, None)
+        who, bar, answer = names[member], Bar("", 1, None), _writable(text)
         if member in given:  # else the table has what the browser sent: nothing is left out
-            text = _text(question, look, given[member])
-            bar = _bar(question, look, given[member], text)
+            answer = _cell(question, look, given[member])
+            bar = _bar(question, look, given[member], "")
         yield {
             "question": _writable(question.ask),
             "who": _writable(who),
-            "answer": _writable(text),
+            "answer": answer,
             "right": "" if bar.right is None else int(bar.right),
             "vote": vote,
             "reason": _writable(bar.reason),
             "late": int(late),
             "lesson": lesson,
             "step": number,
-            "right_answer": _writable(right_answer),
+            "right_answer": right_answer,
             "time": _utc(times[member]) if member in times else "",
         }
 
 
-def _text(question: Question, look: Look | None, value: Any) -> str:
-    """A cell of the table: words; a number as programs read it; the numbers of a drawing as JSON."""
+def _cell(question: Question, look: Look | None, value: Any) -> str | float:
+    """An answer in the table: words; a number, which no spreadsheet takes for a formula; a drawing as JSON."""
     if question.kind == "number" and not isinstance(value, str):
-        return f"{value:.15g}"
-    return json.dumps(value) if controls.is_drawn(question, look) else controls.answer_text(question, look, value)
+        return _number(f"{value:.15g}")
+    written = json.dumps(value) if controls.is_drawn(question, look) else controls.answer_text(question, look, value)
+    return _writable(written)
+
+
+def _number(written: str) -> float:
+    """A number that is written as programs write it: a whole one without a decimal point."""
+    value = float(written)
+    return int(value) if value.is_integer() else value
 
 
 def _utc(seconds: float) -> str:
@@ -344,15 +354,24 @@ def _utc(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _right_answer(question: Question, look: Look | None) -> str:
-    """What is right, as an answer is written; "" where nothing is computed."""
+def _right_answer(question: Question, look: Look | None) -> str | float:
+    """What is right, in the digits that the class has seen; "" where nothing is computed."""
     if look is None or question.kind == "test":
         return ""
     try:
         truth = question.truth(look)
     except EncoderError:
         return ""
-    return "" if truth.value is None else " or ".join(_text(question, look, one) for one in truth.answers)
+    if truth.value is None:
+        return ""
+    if question.kind == "number":
+        shown = exact_or_in_words(truth.value).replace("−", "-").replace(",", "")
+        return shown if shown.startswith((">", "less")) else _number(shown)
+    if question.kind == "draw":
+        return json.dumps([round(one, DECIMALS) for one in truth.value])
+    if isinstance(question, GestureQuestion):
+        return _writable(question.in_table(look))
+    return _writable(controls.right_answer(question, look, truth))
 
 
 def _writable(text: str) -> str:

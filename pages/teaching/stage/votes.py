@@ -28,9 +28,14 @@ def again(question: str) -> None:
     session.teach(edit)
 
 
+def is_discussed(asked: Asked) -> bool:
+    """Whether an answer to this question can be discussed."""
+    return asked.definition.get("kind") not in ("conclusion", "test")
+
+
 def may_follow(asked: Asked) -> bool:
-    """Whether a second vote may follow: once, and where an answer can be discussed."""
-    return not (asked.revealed or asked.before or asked.definition.get("kind") in ("conclusion", "test"))
+    """Whether a second vote may follow: once, before the result, and where an answer can be discussed."""
+    return is_discussed(asked) and not (asked.revealed or asked.before)
 
 
 def first_answers(now: Room, asked: Asked) -> dict[str, str]:

@@ -27,7 +27,7 @@ from pages.teaching.questions.open_kinds import ConclusionQuestion
 from pages.teaching.questions.question import Choosing, Truth
 from pages.teaching.rooms import Asked, Room, RoomError, session
 from pages.teaching.rooms.room import BARS, spaced
-from pages.teaching.stage import exhibit, invite, outcome, results, votes
+from pages.teaching.stage import exhibit, head_map, invite, outcome, results, votes
 from pages.teaching.stage.asked import had_result, prose_of, read, sentences
 from pages.teaching.stage.bars import Line, drawn, lettered
 
@@ -79,7 +79,9 @@ def draw(now: Room) -> bool:
     page = now.view.get("page", "")
     is_step = opened is not None and opened.step.view.get("page", page) == page
     title = opened.step.title if opened and is_step else links.title(page)  # the teacher may open another page
-    st.html(f"<header class='enc-wall-step'>{in_html(title)}{_code(now)}</header>")
+    prose = opened.step.prose if opened and is_step and on_stage.has_text(opened.step) else ""
+    told = f"<div class='enc-wall-prose'>{lesson.in_html(prose)}</div>" if prose else ""
+    st.html(f"<header class='enc-wall-step'>{in_html(title)}{_code(now)}</header>{told}")
     return True
 
 
@@ -149,11 +151,11 @@ def face(
     vote = results.vote(asked.id, answers, question, look, first)
     value = ""
     if asked.revealed and isinstance(question, ConclusionQuestion) and question.model:
-        shown = "" if look is None else exhibit.picture(question, look, asked.view, question.truth(look))
+        shown = "" if look is None else exhibit.picture(question, look, asked.view)
         said = f"<small>A model answer</small><br>{in_html(question.model)}"
         inner = f"<p class='enc-wall-true'>{said}</p>{_exhibit(shown)}"
     elif asked.revealed and look is not None and (truth := question.truth(look)).value is not None:
-        inner = _revealed(question, look, truth, vote, asked.view)
+        inner = _revealed(question, look, truth, vote)
         if isinstance(question, NumberQuestion) and exhibit.row(question, look, truth):
             value = f" <em>{exhibit.answer(question, look, truth)}</em>"  # a row fills the wall
     elif asked.revealed and not isinstance(question, Choosing):
@@ -163,9 +165,17 @@ def face(
     return (
         f"<section class='enc-wall{_size(question, look)}' aria-label='Question'>"
         f"{_before(asked, question, look, prose)}<h1>{in_html(question.ask)}{value}</h1>"
-        f"{_about(asked, question, look)}{inner}{_both_votes(asked, vote)}"
+        f"{_beside_map(asked, question, look, _about(asked, question, look) + inner)}{_both_votes(asked, vote)}"
         f"<footer><b>{_count(asked, vote, len(answers), here)}</b>{code}</footer></section>"
     )
+
+
+def _beside_map(asked: Asked, question: Question, look: Look | None, result: str) -> str:
+    """A result next to the map of the head that it is about; where it is about none, the result."""
+    shown = ""
+    if asked.revealed and look is not None:
+        shown = head_map.html(question, look, asked.view, question.truth(look).answers)
+    return f"<div class='enc-wall-beside'><div>{result}</div>{shown}</div>" if shown else result
 
 
 def _before(asked: Asked, question: Question, look: Look | None, prose: str) -> str:
@@ -236,7 +246,7 @@ def _listed(lines: Sequence[Line], names: str = "") -> str:
     return f"{heading}<ol class='enc-wall-options{names}'>{items}</ol>"
 
 
-def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote, view: Mapping[str, str]) -> str:
+def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote) -> str:
     """The right number or option in the middle, with the row or the numbers that it rests on, and why.
 
     Options stay with the answers of the class: what many chose is what the class talks about.
@@ -263,8 +273,6 @@ def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote, 
     said = "" if is_marked else said
     reason = f"{controls.tolerance(question)} {question.why}".strip()
     why = f"<p class='enc-wall-why'>{in_html(reason)}</p>" if reason else ""
-    if shown := exhibit.picture(question, look, view, truth):
-        bars = f"<div>{bars}</div>{shown}" if bars else shown
     if question.kind != "gesture":
         return f"{said}{_exhibit(bars, below)}{why}"
     of_class = results.of_class(question, look, vote, revealed=True, most=MOST_ORDERS) if vote.mean is None else ""
