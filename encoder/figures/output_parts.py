@@ -35,7 +35,8 @@ def output_part_bars(
     """Parts of a vector in one row for each place in the model: those above 0 to the right, those below to the left.
 
     rows [P]: the place of each part, "L3", those of a place together and drawn from above; kinds [P]: of KINDS; names
-    [P]: "L3 H7"; shares [P]: they sum to 1; of: the token; selected: the name of the part with a frame. A trace holds the parts of one kind, in their order.
+    [P]: "L3 H7"; shares [P]: they sum to 1; of: the token; selected: the name of the part with a frame. A trace
+    holds the parts of one kind, in their order.
     """
     places = list(dict.fromkeys(rows))
     at = np.array([places.index(row) for row in rows], dtype=np.int32)

@@ -25,8 +25,8 @@ class DirectEffect:
     """Parts of `total`, the output times the direction, summed over tokens.
 
     heads [L, H], ffn [L]: of what each adds, other sublayers with the FFN; attention_bias [L]: of W_O's bias;
-    embedding; norms: of the bias of each norm, by its name. at_z [L, H, K]: the direction at the z of each head, None for
-    several tokens.
+    embedding; norms: of the bias of each norm, by its name; at_z [L, H, K]: the direction at the z of each head, None
+    for several tokens.
     """
 
     heads: Tensor

@@ -1,8 +1,8 @@
 """A token's output vector as the sum of what each part of the model wrote, each part with its share.
 
 The share of a part is its projection on the direction of the output vector o, over the norm of o: c . o / |o|^2. So the
-shares of all parts sum to 1. A part below 0 points against the output. A head's share is the sum of what each key adds. Every norm is linear here, as in `direct`: its
-mean and deviation are those of this run.
+shares of all parts sum to 1. A part below 0 points against the output. A head's share is
+the sum of what each key adds. Every norm is linear here, as in `direct`: its mean and deviation are those of this run.
 
 Shapes: L layers, H heads, D d_model.
 """
@@ -76,7 +76,7 @@ def output_parts(trace: Trace, position: int) -> OutputParts:
 def share_by_token(trace: Trace, position: int, layer: int, head: int) -> Tensor:
     """[T] float64: what each key adds to the share of a head in the output vector of the token at `position`.
 
-    The weight of the key, times the projection of its value vector, carried to the output. They sum to the head's share.
+    The weight of the key, times the projection of its value vector, carried to the output. The sum is the head's share.
     Raises EncoderError as `output_parts`, and for a head that the model does not have.
     """
     layer, head = trace.place(layer, head)

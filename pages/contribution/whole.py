@@ -219,6 +219,6 @@ def _of_part(view: View, token: int, found: OutputParts, part: OutputPart) -> tu
     others = f"; the other {rest} tokens: {percentage(values.sum() - values[largest].sum())}" if rest else ""
     return (
         f"{first}, from {named}{others}.",
-        f"{part.name} is the {nth} parts. What the tokens add sums to its {percentage(part.share)} before rounding: each "
-        "one's weight times its value vector’s projection on the output.",
+        f"{part.name} is the {nth} parts. What the tokens add sums to its {percentage(part.share)} before rounding: "
+        "each one’s weight times its value vector’s projection on the output.",
     )
