@@ -100,7 +100,8 @@ def selected_in_words(selected: Selected, *statistics: str) -> str:
         for one, before, after in (("std", std, std_after), ("mean", mean, mean_after))
         if one in statistics
     ]
-    largest = "is largest " * (selected.norm == selected.statistics.widest_of(selected.token))
+    is_widest = selected.norm == selected.statistics.widest_of(selected.token)
+    largest = "is largest " * (is_widest and state.newest(Params.moment) == "before")
     return f"{selected.quoted(selected.token)} {largest}at {figures.norm_label(selected.norm)}: {', '.join(said)}."
 
 

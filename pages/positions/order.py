@@ -57,9 +57,9 @@ def answered(view: View, compared: str, cosine: np.ndarray, whole: str, more: st
         return
     rank, count = ranking.rank(-cosine, token)
     named = token_names.bold(view.trace.labels, token)
-    nth = answer.nth_largest(rank, count)
+    nth = answer.nth_largest(rank, count).removeprefix("the ")
     answer.draw(
-        f"Output of {named} {compared}: cosine **{number(cosine[token])}**, {nth} changes.",
+        f"Output of {named} {compared}: cosine **{number(cosine[token])}**, the {nth} changes.",
         f"{whole} {more}",
         clear=selection.clear,
     )

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from encoder import figures
-from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
+from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES, SIGNS
 from encoder.measure.ranking import largest_cell
 from encoder.run import ModelSpec
 from pages.components import head_grid
@@ -29,7 +29,6 @@ whole = encoder.causal.outcomes_of(model, trace, [other], encoder.causal.Sentenc
 moved = [head_differences(trace, other, layer) for layer in range(trace.config.n_layers)]"""
 #: As in the difference of a head's maps: pre-norm less post-norm.
 ORDER = ("post", "pre")
-SIGNS = {"pre": "●", "post": "■"}
 
 
 def attention(view: View, traces: PairTraces) -> None:

@@ -256,12 +256,13 @@ def _draw(draw: Callable[[], None], view: View, area: DeltaGenerator, entry: Pag
         place.caption(norm_change.sentence(view, entry.measured))
 
 
-def heading(about: str = "") -> DeltaGenerator:
+def heading(about: str = "", title: str = "") -> DeltaGenerator:
     """The title of the open page and the question that its picture answers; the badge of a model with moved norms.
 
     Returns the row that holds them, for what belongs next to them. A bare page has the row only.
 
-    about: what to look for, and the limits of the answer, in Markdown; it opens next to the question.
+    about: what to look for, and the limits of the answer, in Markdown; it opens next to the question. title: of a part
+    that has its own; "": the page's.
     """
     entry, view = st.session_state[_OPEN], st.session_state.get(_VIEW)
     moved = "" if view is None else view.loaded.moved_norms
@@ -271,8 +272,9 @@ def heading(about: str = "") -> DeltaGenerator:
         adjust.next_to(row)
         return row
     with row:
-        title = f"{entry.title} :orange-badge[norms moved]" if moved else entry.title
-        st.title(title, anchor=False, help=moved or None, width="content")
+        title = title or entry.title
+        badge = " :orange-badge[norms moved]" if moved else ""
+        st.title(f"{title}{badge}", anchor=False, help=moved or None, width="content")
         glossary.question(entry.help, about)
     adjust.next_to(row)
     return row
