@@ -106,7 +106,7 @@ class GridHeader(TypedDict):
     alt: str
     #: Where the maps are, if they are not in this block.
     maps: NotRequired[StoredArrays]
-    #: The key of the container with the open head, which a click brings into view.
+    #: The key of the container with the open head, which a click scrolls to.
     leadsTo: NotRequired[str | None]
     #: The newest event that the host knows of.
     heard: NotRequired[int]

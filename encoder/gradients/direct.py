@@ -136,7 +136,7 @@ def _of_attention(
         if block.attention_out_norm.bias is not None:
             found += float((direction * block.attention_out_norm.bias.double()).sum())
         direction = before_norm(block.attention_out_norm, raw, direction)
-    back = (direction @ weight).unflatten(1, (-1, width))  # [R, H, K]
+    back = (direction @ weight).view(len(direction), -1, width)  # [R, H, K]
     heads = (back * z.view_as(back)).sum(dim=(0, 2)).cpu()
     return heads, found + (0.0 if w_o.bias is None else float((direction * w_o.bias.double()).sum())), back
 

@@ -104,7 +104,7 @@ def updates(found: Measures) -> Pictures:
             low=0.0,
         ),
         "What each sublayer adds",
-        "Length of the updates of attention and FFN against the residual stream, by layer, a colour for each placement.",
+        "Length of the updates of attention and FFN against the residual stream, by layer, a line for each placement.",
         f"Length of a sublayer's output, divided by that of its residual stream: {values}. The same update changes the "
         "direction of a long vector less.",
         "stream-updates",
