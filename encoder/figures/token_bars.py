@@ -81,8 +81,8 @@ def word_bars(
         textposition="outside",
         cliponaxis=False,
         marker={"color": shade, "line": {"width": frames, "color": colour.EMPHASIS}},
-        hovertext=[f"{label}: {in_words(value)}" for label, value in zip(labels, values.tolist(), strict=True)],
-        hovertemplate="%{hovertext}<extra></extra>",
+        customdata=labels,
+        hovertemplate="%{customdata}: %{text}<extra></extra>",
     )
     figure = go.Figure(drawn, neutral_layout(margin=margin(8, right=48) | {"l": 8 + CHARACTER * longest}, bargap=0.25))
     figure.update_xaxes(plain_axis(measure), range=[0, end * 1.02 or 1.0])
