@@ -160,30 +160,47 @@ const rule = (formula) => ({ formula });
 const say = (words) => ({ words });
 const [Q_NAME, K_NAME, V_NAME] = ["q", "k", "v"].map((role) => coloured(role, role.toUpperCase()));
 
-function positionInFull({ position, stream }, inputs, notes) {
+// The cells of the maps above the steps whose numbers are written in full: [row, column].
+/** @type {Record<string, [number, number]>} */
+export const CELLS = { stream: [1, 0], weight: [1, 2], output: [1, 0] };
+
+const text = (word) => `\\text{${word}}`;
+const ordinal = (at) => ["first", "second", "third", "fourth"][at];
+
+function positionInFull({ position, stream }, inputs, notes, word) {
   if (inputs.positions !== "formula") return [say("This encoding is given. Select “formula” above to compute it.")];
   const waves = [["\\sin", "0/4"], ["\\cos", "0/4"], ["\\sin", "2/4"], ["\\cos", "2/4"]];
   const steps = waves.slice(0, stream[0].length).map(([wave, power], c) => [
-    `P_{1,${c}}`,
-    [`${wave}${over(1, `10000^{${power}}`)} = ${decimals(position[1][c], 5)}`],
+    `P_{${word},${c}}`,
+    [`${wave}${over(word, `10000^{${power}}`)} = ${decimals(position[word][c], 5)}`],
   ]);
   return [
-    say("The encoding of “cat”, position 1:"),
+    say(`The encoding of “${inputs.words[word]}”, position ${word}:`),
     rule(lined(...steps)),
     say(
-      `This example is from teaching notes, which give ${notes[1].join(", ")} here. ` +
+      `This example is from teaching notes, which give ${notes[word].join(", ")} here. ` +
         "Select “from the notes” above to use their encoding.",
     ),
   ];
 }
 
-function normInFull({ mean, variance, output }, x, gain, shift) {
-  const root = `\\sqrt{${divisorOf(variance[1])} + \\varepsilon}`;
-  const divided = over(`${exactly(x[1][0])} - ${factor(mean[1])}`, root);
-  const scaled = `${divided} \\cdot ${factor(gain)} + ${factor(shift)}`;
+// One number after a norm, of a word. gain, shift: of its components.
+function normInFull({ mean, variance, output }, x, gain, shift, words, [word, component] = CELLS.output) {
+  const root = `\\sqrt{${divisorOf(variance[word])} + \\varepsilon}`;
+  const divided = over(`${exactly(x[word][component])} - ${factor(mean[word])}`, root);
+  const scaled = `${divided} \\cdot ${factor(gain[component])} + ${factor(shift[component])}`;
   return [
-    say("The first number of “cat” after the norm:"),
-    rule(lined(["y_{\\text{cat},0}", [scaled, decimals(output[1][0])]])),
+    say(`The ${ordinal(component)} number of “${words[word]}” after the norm:`),
+    rule(lined([`y_{${text(words[word])},${component}}`, [scaled, decimals(output[word][component])]])),
+  ];
+}
+
+// One number of the output in pre-norm: a sum, whose second part comes after a norm.
+function sumOfOutput({ afterAttention, ffnOutput, output }, words, [word, component]) {
+  const added = `${exactly(afterAttention[word][component])} + ${factor(ffnOutput[word][component])}`;
+  return [
+    say(`The ${ordinal(component)} number of “${words[word]}”:`),
+    rule(lined([`Y_{${text(words[word])},${component}}`, [added, decimals(output[word][component])]])),
   ];
 }
 
@@ -193,8 +210,8 @@ const normStatistics = ({ mean, variance }) => [
 ];
 
 // The steps: {title, text, rules: what the step computes, tables: columns of names of editable inputs, results, inFull:
-// one number of each}. An item of the last two is a formula or words.
-export function stepsByHand(inputs, notes) {
+// one number of each}. An item of the last two is a formula or words. cells: as CELLS.
+export function stepsByHand(inputs, notes, cells = CELLS) {
   const all = layerByHand(inputs, notes);
   const { pre, q, k, v, dots, scores, exponentials, attention } = all;
   const width = k[0].length;
@@ -202,6 +219,8 @@ export function stepsByHand(inputs, notes) {
   const toFfn = pre ? "\\mathrm{Norm}(X_1)" : "X_1";
   const cat = "\\text{cat}";
   const sat = `${cat},\\text{sat}`;
+  const { words } = inputs;
+  const [query, key] = cells.weight;
   const zeros = sum(all.hidden.flat().map((value) => Number(value === 0)));
   return [
     {
@@ -210,7 +229,7 @@ export function stepsByHand(inputs, notes) {
       rules: ["X' = X + P"],
       tables: [["embeddings"], ...(inputs.positions === "own" ? [["position_rows"]] : [])],
       results: [shownMatrix("P", all.position, "", 4), shownMatrix("X'", all.stream, "", 4)],
-      inFull: positionInFull(all, inputs, notes),
+      inFull: positionInFull(all, inputs, notes, cells.stream[0]),
     },
     {
       title: "2. Queries, keys, values",
@@ -257,10 +276,10 @@ export function stepsByHand(inputs, notes) {
         say("Rows: the queries The, cat, sat. Columns: the keys The, cat, sat. Each row sums to 1."),
       ],
       inFull: [
-        say("The weight of “sat” for “cat”:"),
-        rule(lined([`A_{${sat}}`, [
-          over(exactly(exponentials[1][2]), exponentials[1].map(exactly).join(" + ")),
-          decimals(attention[1][2]),
+        say(`The weight of “${words[key]}” for “${words[query]}”:`),
+        rule(lined([`A_{${text(words[query])},${text(words[key])}}`, [
+          over(exactly(exponentials[query][key]), exponentials[query].map(exactly).join(" + ")),
+          decimals(attention[query][key]),
         ]])),
       ],
     },
@@ -296,8 +315,9 @@ export function stepsByHand(inputs, notes) {
       inFull: normInFull(
         all.attentionNorm,
         pre ? all.stream : all.attentionSum,
-        inputs.attention_gain[0],
-        inputs.attention_shift[0],
+        inputs.attention_gain,
+        inputs.attention_shift,
+        words,
       ),
     },
     {
@@ -332,7 +352,12 @@ export function stepsByHand(inputs, notes) {
         shownMatrix("Y", all.output, "", 4),
         say("One vector of four numbers per word: the input of a next layer."),
       ],
-      inFull: normInFull(all.ffnNorm, pre ? all.afterAttention : all.ffnSum, inputs.ffn_gain[0], inputs.ffn_shift[0]),
+      inFull: pre
+        ? [
+          ...sumOfOutput(all, words, cells.output),
+          ...normInFull(all.ffnNorm, all.afterAttention, inputs.ffn_gain, inputs.ffn_shift, words, cells.output),
+        ]
+        : normInFull(all.ffnNorm, all.ffnSum, inputs.ffn_gain, inputs.ffn_shift, words, cells.output),
     },
   ];
 }

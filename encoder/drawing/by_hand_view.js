@@ -1,5 +1,5 @@
 // One encoder layer with numbers that a reader changes: a row for each step, which opens its tables and results.
-import { CHOICES, LARGEST_INPUT, layerByHand, stepsByHand } from "./by_hand.js";
+import { CELLS, CHOICES, LARGEST_INPUT, layerByHand, stepsByHand } from "./by_hand.js";
 import { make } from "./drawing.js";
 import { formula } from "./formula.js";
 import { Drawing } from "./shared.js";
@@ -28,15 +28,24 @@ const replaced = (values, [at, ...inside], number) =>
   at === undefined ? number : values.map((one, k) => k === at ? replaced(one, inside, number) : one);
 const WORD_ROWS = ["embeddings", "position_rows"];
 
-// A table whose cells are as opaque in a colour as their number is large. colour: number -> [colour, opacity].
-function shaded(title, words, headings, values, colour) {
+// The maps above the steps -> the step that computes them.
+const STEP_OF = { stream: 0, weight: 3, output: 7 };
+
+// A table whose cells are as opaque in a colour as their number is large. colour: number -> [colour, opacity]; press:
+// what a click on a cell does.
+function shaded(title, words, headings, values, colour, press) {
   const heading = make("tr", {}, ...headings.map((word) => word ? make("th", { scope: "col" }, word) : make("td", {})));
-  const cell = (value) => {
+  const cell = (value, row, column) => {
     const [shade, opacity] = colour(value);
     const ground = `color-mix(in srgb, ${shade} ${Math.round(100 * opacity)}%, transparent)`;
-    return make("td", { style: `background: ${ground}` }, value.toFixed(2).replace("-", "−"));
+    const number = value.toFixed(2).replace("-", "−");
+    const label = `${title}, ${words[row]}, ${headings[column + 1]}: ${number}. Open its step`;
+    const button = make("button", { type: "button", "aria-label": label }, number);
+    button.addEventListener("click", () => press(row, column));
+    return make("td", { style: `background: ${ground}` }, button);
   };
-  const rows = values.map((row, at) => make("tr", {}, make("th", { scope: "row" }, words[at]), ...row.map(cell)));
+  const cells = (row, at) => row.map((value, column) => cell(value, at, column));
+  const rows = values.map((row, at) => make("tr", {}, make("th", { scope: "row" }, words[at]), ...cells(row, at)));
   return make("table", {}, make("caption", {}, title), make("tbody", {}, heading, ...rows));
 }
 
@@ -51,6 +60,7 @@ export class ByHandView extends Drawing {
     this.root.prepend(this.result, this.bar, this.steps);
     this.sent = -Infinity; // the newest event
     this.opened = null; // the numbers of the open steps
+    this.cells = CELLS; // whose arithmetic the steps write in full
   }
 
   /** @param {Block<ByHandHeader>} block */
@@ -77,7 +87,7 @@ export class ByHandView extends Drawing {
     const reset = button("reset", "Reset all numbers", () => this.change(this.usual, true));
     this.bar.replaceChildren(...Object.keys(CHOICES).map((name) => this.choice(name)), reset, this.all);
     // Tables that do not fit have no results: the steps are then those of the example.
-    const steps = stepsByHand(this.problem ? this.usual : this.inputs, this.notes);
+    const steps = this.computed();
     this.opened ??= this.firstOpened(steps);
     this.places = steps.map(
       () => [make("div", { class: "enc-hand-full" }), make("div", { class: "enc-hand-results" })],
@@ -109,6 +119,23 @@ export class ByHandView extends Drawing {
       this.nameAll();
     });
     return step;
+  }
+
+  computed() {
+    return stepsByHand(this.problem ? this.usual : this.inputs, this.notes, this.cells);
+  }
+
+  // A click on a cell of a map: its step opens, with the arithmetic of this cell.
+  openCell(map, row, column) {
+    this.cells = { ...this.cells, [map]: [row, column] };
+    this.fill(this.computed());
+    const cells = this.result.querySelectorAll(`.enc-hand-${map} button`);
+    const perRow = cells.length / this.inputs.words.length;
+    /** @type {HTMLElement} */ (cells[row * perRow + column]).focus({ preventScroll: true });
+    const step = /** @type {HTMLElement} */ (this.steps.children[STEP_OF[map]]);
+    step.toggleAttribute("open", true);
+    step.style.scrollMarginTop = `${this.result.offsetHeight + parseFloat(getComputedStyle(this.result).top)}px`;
+    step.scrollIntoView({ block: "start" });
   }
 
   // Opens every step, or closes them where all are open.
@@ -144,7 +171,11 @@ export class ByHandView extends Drawing {
     const query = most.indexOf(Math.max(...most));
     const key = attention[query].indexOf(most[query]);
     const bold = (word) => make("strong", {}, word);
-    const hint = make("span", { class: "enc-hand-hint" }, "Change any number below: this answer follows.");
+    const hint = make(
+      "span",
+      { class: "enc-hand-hint" },
+      "Change any number below: this answer follows. A cell opens its step.",
+    );
     const share = most[query].toFixed(3);
     const said = make(
       "p",
@@ -158,12 +189,18 @@ export class ByHandView extends Drawing {
       hint,
     );
     const largest = Math.max(...[...stream, ...output].flat().map(Math.abs)) || 1;
-    const vectors = (title, rows) =>
-      shaded(title, words, ["", ...rows[0].map((_, at) => String(at))], rows, (value) => {
-        return [value < 0 ? "var(--enc-below)" : "var(--enc-above)", 0.7 * Math.abs(value) / largest];
-      });
-    const weights = shaded("Attention A", words, ["", ...words], attention, (weight) => ["var(--enc-weight)", weight]);
-    const maps = [vectors("Vectors X′ (with positions)", stream), weights, vectors("Output Y", output)];
+    const ofValue = (value) => [value < 0 ? "var(--enc-below)" : "var(--enc-above)", 0.7 * Math.abs(value) / largest];
+    const map = (name, title, headings, rows, colour) => {
+      const table = shaded(title, words, ["", ...headings], rows, colour, (...place) => this.openCell(name, ...place));
+      table.classList.add(`enc-hand-${name}`);
+      return table;
+    };
+    const places = stream[0].map((_, at) => String(at));
+    const maps = [
+      map("stream", "Vectors X′ (with positions)", places, stream, ofValue),
+      map("weight", "Attention A", words, attention, (weight) => ["var(--enc-weight)", weight]),
+      map("output", "Output Y", places, output, ofValue),
+    ];
     return [said, make("div", { class: "enc-hand-maps" }, ...maps)];
   }
 
@@ -234,7 +271,7 @@ export class ByHandView extends Drawing {
     );
     const text = changes.length ? JSON.stringify(Object.fromEntries(changes)) : "";
     if (hasTables) this.draw();
-    else if (!this.problem) this.fill(stepsByHand(inputs, this.notes));
+    else if (!this.problem) this.fill(this.computed());
     this.sent = this.send("change", { text });
   }
 }

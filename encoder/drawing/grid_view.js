@@ -228,7 +228,10 @@ export class GridView extends Drawing {
   open(k, shift) {
     const head = this.headOf(k);
     const id = this.send("grid", { event: "open", ...head, shift });
-    if (!shift) this.showNext(head, id);
+    if (shift) return;
+    this.showNext(head, id);
+    const { leadsTo } = this.header;
+    if (leadsTo) document.querySelector(`.st-key-${leadsTo}`)?.scrollIntoView({ block: "nearest" });
   }
 
   // Shown at once; Python's answer follows. id: of the event, which the answer will name; else any answer ends it.

@@ -106,6 +106,8 @@ class GridHeader(TypedDict):
     alt: str
     #: Where the maps are, if they are not in this block.
     maps: NotRequired[StoredArrays]
+    #: The key of the container with the open head, which a click scrolls to.
+    leadsTo: NotRequired[str | None]
     #: The newest event that the host knows of.
     heard: NotRequired[int]
     #: Another text than before: the old picture fades over the new one.

@@ -78,7 +78,11 @@ const pairWords = ({ name, cosine }) => [
 function endWords({ place }, lines, after) {
   const x = place.ending + 14 + after;
   return lines.map((text, line) =>
-    svg("text", wordPlace(place, x + TITLE * Number(place.turned), place.middle, line), text)
+    svg(
+      "text",
+      { ...wordPlace(place, x + TITLE * Number(place.turned), place.middle, line), "data-open": "output" },
+      text,
+    )
   );
 }
 

@@ -73,6 +73,7 @@ export function bandOf(view, token) {
 export function drawEmbeddings({ header, place, arrays }) {
   const group = svg("g", { "data-part": "embed" });
   const parts = ["tokens", "positions"].filter((name) => arrays[name]);
+  const opened = header.takes === "text" ? { "data-open": "embedding" } : {}; // only a text has this part
   const most = Math.max(...parts.map((name) => arrays[name].data.reduce((size, one) => Math.max(size, one), 0)));
   parts.forEach((name, index) =>
     header.labels.forEach((_, token) => {
@@ -83,7 +84,7 @@ export function drawEmbeddings({ header, place, arrays }) {
       const bar = place.box(along, place.y(token) - breadth / 2, 9, breadth);
       group.append(svg(
         "rect",
-        { ...bar, class: `enc-model-${name}`, "data-token": token },
+        { ...bar, class: `enc-model-${name}`, "data-token": token, ...opened },
         svg("title", {}, `length ${threeDigits(value)}`),
       ));
     })

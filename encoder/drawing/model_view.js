@@ -233,6 +233,8 @@ export class ModelView extends Drawing {
     const [across, along] = place.turned ? at : at.reverse();
     // Between the columns of values and queries run the lines of the selected token, and cross the rows of others.
     if ((this.choice.query ?? null) !== null && along > place.parts.v && along < place.parts.q) return null;
+    const { decoder, isDecoder } = this.header;
+    if (!decoder && !isDecoder && along > place.ending) return null; // the vector of the whole input has no rows
     const token = Math.floor((across - place.top) / place.row);
     return token >= 0 && token < place.count ? place.first + token : null;
   }

@@ -114,10 +114,10 @@ def show_gaps(figure: go.Figure, rows: Sequence[int], columns: Sequence[int] | N
 NAMED = 92
 
 
-def name_side(figure: go.Figure, name: str, text: str = "", shade: str | None = None) -> go.Figure:
-    """Write above a map which side it is: a dot in its colour, its name, and a text, cut if it is long."""
+def name_side(figure: go.Figure, name: str, text: str = "", shade: str | None = None, sign: str = "●") -> go.Figure:
+    """Write above a map which side it is: a sign in its colour, its name, and a text, cut if it is long."""
     cut = text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 1]}…"
-    dot = "" if shade is None else f'<span style="color:{shade}">●</span> '
+    dot = "" if shade is None else f'<span style="color:{shade}">{sign}</span> '
     words = f"{dot}<b>{html.escape(name, quote=False)}</b> {html.escape(cut, quote=False)}"
     # The words above the colour bar, and as much for every side: a long title of the bar would move its map down.
     figure.update_layout(margin_t=NAMED)

@@ -24,12 +24,19 @@ MOST, LEAST, ALL, FRAME = 36, 18, 480, 110
 
 
 def output_part_bars(
-    rows: Sequence[str], kinds: Sequence[str], names: Sequence[str], shares: Sequence[float], *, of: str
+    rows: Sequence[str],
+    kinds: Sequence[str],
+    names: Sequence[str],
+    shares: Sequence[float],
+    *,
+    of: str,
+    selected: str = "",
 ) -> go.Figure:
     """Parts of a vector in one row for each place in the model: those above 0 to the right, those below to the left.
 
     rows [P]: the place of each part, "L3", those of a place together and drawn from above; kinds [P]: of KINDS; names
-    [P]: "L3 H7"; shares [P]: they sum to 1; of: the token. A trace holds the parts of one kind, in their order.
+    [P]: "L3 H7"; shares [P]: they sum to 1; of: the token; selected: the name of the part with a frame. A trace
+    holds the parts of one kind, in their order.
     """
     places = list(dict.fromkeys(rows))
     at = np.array([places.index(row) for row in rows], dtype=np.int32)
@@ -42,7 +49,8 @@ def output_part_bars(
         own = np.flatnonzero(kind_of == kind)
         if len(own):
             wide = values[own] > NAMED * longest if kind in ("head", "ffn") else np.zeros(len(own), bool)
-            figure.add_trace(_bars(at[own], values[own], [names[part] for part in own.tolist()], wide, title, shade))
+            of_kind = [names[part] for part in own.tolist()]
+            figure.add_trace(_bars(at[own], values[own], of_kind, wide, title, shade, selected))
     figure.add_trace(_totals(right, [percentage(share) for share in (right + left).tolist()]))
     across = plain_axis(f"share of the vector of “{shown_label(of)}”; all rows sum to 100%") | {
         "tickformat": ".0%",
@@ -56,21 +64,30 @@ def output_part_bars(
     return figure
 
 
-def _bars(at: np.ndarray, shares: np.ndarray, names: list[str], wide: np.ndarray, title: str, shade: str) -> go.Bar:
+def _bars(
+    at: np.ndarray, shares: np.ndarray, names: list[str], wide: np.ndarray, title: str, shade: str, selected: str
+) -> go.Bar:
     """The parts of one kind. wide: which of them have room for the end of their name: "H7"."""
     return go.Bar(
         x=shares,
         y=at,
         orientation="h",
         name=title,
-        marker={"color": shade, "line": {"width": 0.5, "color": colour.faded("#ffffff", 0.6)}},
+        marker={
+            "color": shade,
+            "line": {
+                "width": [2.5 if name == selected else 0.5 for name in names],
+                "color": [colour.EMPHASIS if name == selected else colour.faded("#ffffff", 0.6) for name in names],
+            },
+        },
         text=[name.rsplit(" ", 1)[-1] if shown else "" for name, shown in zip(names, wide, strict=True)],
         textposition="inside",
         insidetextanchor="middle",
         textangle=0,
         textfont={"color": "#ffffff", "size": 12},
         customdata=names,
-        hovertemplate="%{customdata}: %{x:+.1%}<extra></extra>",
+        hovertext=[f"{name}: {percentage(share)}" for name, share in zip(names, shares.tolist(), strict=True)],
+        hovertemplate="%{hovertext}<extra></extra>",
     )
 
 

@@ -25,18 +25,24 @@ FIXED = {"automargin": False}
 
 
 def text_differences(
-    texts: Sequence[str], without: object, explained: object | None = None, kind: str = "text"
+    texts: Sequence[str],
+    without: object,
+    explained: object | None = None,
+    kind: str = "text",
+    selected: int | None = None,
 ) -> go.Figure:
     """A bar for each text: the largest difference of its vector; a point: that with the faults. [N] each.
 
     A point is visible at 0, where a bar is not. texts: or the names of other inputs, of this kind; explained: None
-    where no fault was found.
+    where no fault was found; selected: the text whose bar has a frame.
     """
     figure = go.Figure(layout=neutral_layout(margin=margin(30) | ROOM, legend=LEGEND))
     named = [shown_label(text[:40]) for text in texts[:MOST_TEXTS]]
-    hover: dict[str, Any] = {"text": named, "hovertemplate": "%{text}: %{y:.3g}<extra></extra>"}
+    hover: dict[str, Any] = {"text": named, "hovertemplate": "%{text}: %{y:.2g}<extra></extra>"}
     places, name, heights = _series("from the model" if explained is None else "without the fault", without)
-    figure.add_bar(x=places, y=heights, name=name, marker={"color": colour.NEUTRAL}, textposition="none", **hover)
+    frames = {"width": [2.5 if at == selected else 0 for at in range(len(heights))], "color": colour.EMPHASIS}
+    bars = {"marker": {"color": colour.NEUTRAL, "line": frames}, "textposition": "none"}
+    figure.add_bar(x=places, y=heights, name=name, **bars, **hover)
     if explained is not None:
         places, name, heights = _series("with it", explained)
         look = {"mode": "markers", "marker": {"color": colour.VALUE, "size": 9, "symbol": "diamond"}}

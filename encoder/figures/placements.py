@@ -17,6 +17,8 @@ from encoder.figures.plotly_traces import LEGEND, curve, log_axis
 PLACEMENT_COLOURS = {"pre": colour.SIGNED["signed"][1], "post": colour.SIGNED["signed"][0]}
 PLACEMENT_NAMES = {"pre": "pre-norm", "post": "post-norm"}
 SYMBOLS = {"pre": "circle", "post": "square"}
+#: The same shapes in a text.
+SIGNS = {"pre": "●", "post": "■"}
 DASHES = ("solid", "dash", "dot", "dashdot")
 
 

@@ -1,12 +1,13 @@
 """Bars of tokens and words: weights of a row, parts of a sum, predictions. Shapes: T tokens, k words."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, check_labels, margin, neutral_layout, plain_axis, shown_label, token_axis
+from encoder.figures.numbers import in_words, three_digits
 from encoder.figures.placements import PLACEMENT_COLOURS
 
 #: Pixels of a character of a word, on average a little less.
@@ -14,12 +15,18 @@ CHARACTER = 8
 
 
 def signed_token_bars(
-    values: object, labels: Sequence[str], title: str, selected: int | None = None, *, first: int = 0
+    values: object,
+    labels: Sequence[str],
+    title: str,
+    selected: int | None = None,
+    *,
+    first: int = 0,
+    written: Callable[[float], str] = three_digits,
 ) -> go.Figure:
     """A bar for each token, teal above 0 and orange below.
 
     values [T]; labels: the tokens of the whole text; title: of the values; selected: the token whose bar has a frame;
-    first: the token of the first bar.
+    first: the token of the first bar; written: a value as its label has it.
     """
     numbers = as_array(values, name="values", ndim=1)
     names = check_labels(labels, first + len(numbers), "labels")
@@ -34,7 +41,8 @@ def signed_token_bars(
                 "color": colour.EMPHASIS,
             },
         },
-        hovertemplate="%{x}: %{y:+.3g}<extra></extra>",
+        customdata=[written(number) for number in numbers.tolist()],
+        hovertemplate="%{x}: %{customdata}<extra></extra>",
     )
     figure = go.Figure(drawn, neutral_layout(margin=margin(8), bargap=0.2, showlegend=False))
     across = token_axis(names, first, len(numbers), title="token")
@@ -69,12 +77,12 @@ def word_bars(
         x=values,
         y=places,
         orientation="h",
-        text=[f"{value:.3f}" if value >= 5e-4 else f"{value:.0e}" for value in values],
+        text=[in_words(value) for value in values.tolist()],
         textposition="outside",
         cliponaxis=False,
         marker={"color": shade, "line": {"width": frames, "color": colour.EMPHASIS}},
         customdata=labels,
-        hovertemplate="%{customdata}: %{x:.4f}<extra></extra>",
+        hovertemplate="%{customdata}: %{text}<extra></extra>",
     )
     figure = go.Figure(drawn, neutral_layout(margin=margin(8, right=48) | {"l": 8 + CHARACTER * longest}, bargap=0.25))
     figure.update_xaxes(plain_axis(measure), range=[0, end * 1.02 or 1.0])

@@ -8,6 +8,7 @@
     >>> grid = gradients.attribution_patching(model, "a cat", "a dog", outcome)       # as `causal.patch`, two passes
     >>> heads = gradients.direct_effect(trace, outcome).heads    # [L, H]: what each head writes in its direction
     >>> whole = gradients.output_parts(trace, 1)                 # of a token's output vector; the shares sum to 1
+    >>> tokens = gradients.share_by_token(trace, 1, 5, 11)       # [T]: the share of a head, key by key
 
 `backward` has the gradients, `patching` the estimates next to the exact grid, `direct` and
 `output_parts` the split of the output.
@@ -16,13 +17,14 @@ Outcomes are those of `encoder.causal`.
 
 from encoder.gradients.backward import Gradients, gradients, integrated_gradients
 from encoder.gradients.direct import DirectEffect, direct_effect
-from encoder.gradients.output_parts import OutputPart, OutputParts, output_parts
+from encoder.gradients.output_parts import OutputPart, OutputParts, output_parts, share_by_token
 from encoder.gradients.patching import PatchingComparison, attribution_patching, compare_patching
 from encoder.similarity.of_class import Integrated
 
 __all__ = [
     "DirectEffect", "Gradients", "Integrated", "OutputPart", "OutputParts", "PatchingComparison",
     "attribution_patching", "compare_patching", "direct_effect", "gradients", "integrated_gradients", "output_parts",
+    "share_by_token",
 ]  # fmt: skip
 
 

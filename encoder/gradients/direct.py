@@ -25,7 +25,8 @@ class DirectEffect:
     """Parts of `total`, the output times the direction, summed over tokens.
 
     heads [L, H], ffn [L]: of what each adds, other sublayers with the FFN; attention_bias [L]: of W_O's bias;
-    embedding; norms: of the bias of each norm, by its name.
+    embedding; norms: of the bias of each norm, by its name; at_z [L, H, K]: the direction at the z of each head, None
+    for several tokens.
     """
 
     heads: Tensor
@@ -34,6 +35,7 @@ class DirectEffect:
     embedding: float
     norms: dict[str, float]
     total: float
+    at_z: Tensor | None = None
 
     def __repr__(self) -> str:
         return f"<DirectEffect of {self.heads.shape[0]} x {self.heads.shape[1]} heads: {self.total:.4g} in all>"
@@ -67,6 +69,7 @@ def direct_effect(trace: Trace, towards: Tensor | Outcome | str, position: int |
     walk = _Backwards(direction, rows)
     config = trace.config
     heads = torch.zeros(config.n_layers, config.n_heads, dtype=torch.float64)
+    at_z: list[Tensor] = []
     ffn, bias = torch.zeros(2, config.n_layers, dtype=torch.float64)
     embedding = 0.0
     if trace.encoder.final_norm is not None:
@@ -79,12 +82,14 @@ def direct_effect(trace: Trace, towards: Tensor | Outcome | str, position: int |
             if not block.pre_norm and (norm := block.norm_of(part)) is not None:
                 walk.through(f"L{layer} {part}_norm", norm, trace.values[f"layers.{layer}.{part}_norm.input"])
             if part == "attention":
-                heads[layer], bias[layer] = _of_attention(trace, layer, rows, block, walk.direction)
+                heads[layer], bias[layer], back = _of_attention(trace, layer, rows, block, walk.direction)
+                at_z.insert(0, back)
             else:
                 ffn[layer] += walk.along(update)
         embedding += walk.along(trace.values[trace.entering(layer)] - (trace.streams[layer] if layer else 0.0))
     total = float((trace.output[rows].double() * direction.double()).sum())
-    return DirectEffect(heads, ffn, bias, embedding, walk.norms, total)
+    one = torch.cat(at_z) if direction.shape[0] == 1 else None
+    return DirectEffect(heads, ffn, bias, embedding, walk.norms, total, one)
 
 
 class _Backwards:
@@ -115,8 +120,13 @@ def before_norm(norm: LayerNorm, x: Tensor, direction: Tensor) -> Tensor:
     return scaled / (x.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt()
 
 
-def _of_attention(trace: Trace, layer: int, rows: slice, block: Block, direction: Tensor) -> tuple[Tensor, float]:
-    """Parts along the direction of what each head adds, [H], and of the bias of W_O (and of a norm after it)."""
+def _of_attention(
+    trace: Trace, layer: int, rows: slice, block: Block, direction: Tensor
+) -> tuple[Tensor, float, Tensor]:
+    """Parts along the direction of what each head adds, [H], and of the bias of W_O (and of a norm after it).
+
+    Last, the direction at each head's z, [R, H, K].
+    """
     w_o, width = block.attention.w_o, trace.config.d_head
     z = trace.layer_z(layer, rows).transpose(0, 1).flatten(1).double()  # [R, H x K]
     weight = w_o.weight.double()  # [D, H x K]
@@ -126,9 +136,9 @@ def _of_attention(trace: Trace, layer: int, rows: slice, block: Block, direction
         if block.attention_out_norm.bias is not None:
             found += float((direction * block.attention_out_norm.bias.double()).sum())
         direction = before_norm(block.attention_out_norm, raw, direction)
-    back = direction @ weight  # [R, H x K]
-    heads = (back * z).sum(dim=0).view(-1, width).sum(dim=-1).cpu()
-    return heads, found + (0.0 if w_o.bias is None else float((direction * w_o.bias.double()).sum()))
+    back = (direction @ weight).view(len(direction), -1, width)  # [R, H, K]
+    heads = (back * z.view_as(back)).sum(dim=(0, 2)).cpu()
+    return heads, found + (0.0 if w_o.bias is None else float((direction * w_o.bias.double()).sum())), back
 
 
 def _direction(trace: Trace, towards: Tensor | Outcome | str, position: int | None) -> tuple[Tensor, slice]:

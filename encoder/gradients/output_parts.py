@@ -1,8 +1,8 @@
 """A token's output vector as the sum of what each part of the model wrote, each part with its share.
 
 The share of a part is its projection on the direction of the output vector o, over the norm of o: c . o / |o|^2. So the
-shares of all parts sum to 1. A part below 0 points against the output. Every norm is linear here, as in `direct`: its
-mean and deviation are those of this run.
+shares of all parts sum to 1. A part below 0 points against the output. A head's share is
+the sum of what each key adds. Every norm is linear here, as in `direct`: its mean and deviation are those of this run.
 
 Shapes: L layers, H heads, D d_model.
 """
@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
+
+import torch
+from torch import Tensor
 
 from encoder.errors import EncoderError
 from encoder.gradients.direct import DirectEffect, direct_effect
@@ -66,12 +69,33 @@ def output_parts(trace: Trace, position: int) -> OutputParts:
     Raises EncoderError for a token that the input does not have, an output vector of zeros, and a trace whose parts do
     not add up (`direct_effect`).
     """
+    return OutputParts(tuple(_parts(_of_output(trace, position), trace)))
+
+
+@torch.no_grad()
+def share_by_token(trace: Trace, position: int, layer: int, head: int) -> Tensor:
+    """[T] float64: what each key adds to the share of a head in the output vector of the token at `position`.
+
+    The weight of the key, times the projection of its value vector, carried to the output. The sum is the head's share.
+    Raises EncoderError as `output_parts`, and for a head that the model does not have.
+    """
+    layer, head = trace.place(layer, head)
+    at_z = _of_output(trace, position).at_z
+    assert at_z is not None, "the direction is that of one token"
+    query = slice(position, position + 1)
+    value = trace.layer_qkv(layer)[2][head].double() @ at_z[layer, head]  # [T]
+    row = trace.attention(layer, head, query).double() * value
+    return trace.gated(row, layer, head, query)[0].cpu()
+
+
+def _of_output(trace: Trace, position: int) -> DirectEffect:
+    """The direct effects in the direction of a token's own output vector."""
     trace.check_token(position, "position")
     output = trace.output[position].double()
     size = float(output @ output)
     if size == 0:
         raise EncoderError(f"The output vector of token {position} is 0, so it has no parts: choose another token.")
-    return OutputParts(tuple(_parts(direct_effect(trace, output / size, position), trace)))
+    return direct_effect(trace, output / size, position)
 
 
 def _parts(effect: DirectEffect, trace: Trace) -> Iterator[OutputPart]:

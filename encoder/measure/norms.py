@@ -34,15 +34,10 @@ class NormStatistics:
     rounding: float = 0.0
     least: float = 1.0
 
-    @property
-    def widest(self) -> tuple[int, int]:
-        """(norm, token) whose vector has the largest standard deviation before its norm."""
-        return self._at(self.before[1].argmax())
-
-    @property
-    def narrowest(self) -> tuple[int, int]:
-        """(norm, token) whose vector has the smallest standard deviation before its norm."""
-        return self._at(self.before[1].argmin())
+    def ends(self, moment: str = "before", statistic: str = "std") -> tuple[tuple[int, int], tuple[int, int]]:
+        """(norm, token) of the largest and the smallest number. moment: "before", "after"; statistic: "std", "mean"."""
+        numbers = getattr(self, moment)[("mean", "std").index(statistic)]
+        return self._at(numbers.argmax()), self._at(numbers.argmin())
 
     def widest_of(self, token: int) -> str:
         """The norm before which a token's vector has its largest standard deviation."""

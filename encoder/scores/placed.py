@@ -16,6 +16,8 @@ PAIRS = 10_000
 LEAST_TEXTS = 3
 #: Fewer pairs have no percentile: one of them would be more than 1%.
 LEAST_PAIRS = 100
+#: Where 90% of the pairs are within so small a difference, ranks say little: the texts have nearly one vector.
+NARROW = 0.1
 #: Of fewer pairs, none is among the highest 5%.
 LEAST_FOR_RANGE = 20
 
@@ -30,6 +32,11 @@ class Place:
     median: float
     high: float
     n_pairs: int
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether 90% of the pairs lie so close together that ranks say little."""
+        return self.high - self.low < NARROW
 
     @property
     def is_drawn(self) -> bool:

@@ -51,6 +51,7 @@ def head_grid(
     divide: float | None = None,
     sharing: int = 0,
     width: int = USUAL_WIDTH,
+    leads_to: str | None = None,
     on_event: Callable[[GridEvent], None] | None = None,
 ) -> None:
     """Draws L x H small maps.
@@ -74,6 +75,7 @@ def head_grid(
         divide: the share of a map's side at which the second sentence of a pair begins; None: no line.
         sharing: the number of consecutive heads that share keys and values; 0: each has its own.
         width: pixels of the grid's width in a usual window, for the room that it gets before it is drawn.
+        leads_to: the key of a container with the open head, which a click scrolls to.
         on_event: called with the event before the page runs, so it may change other widgets' state.
 
     Raises ValueError for an array whose shape or dtype does not fit.
@@ -106,6 +108,7 @@ def head_grid(
         "name": key,
         "alt": alt,
         "maps": maps,
+        "leadsTo": leads_to,
     }
     _render(
         key=key,

@@ -66,6 +66,7 @@ interface GridHeader {
   name: string;
   alt: string;
   maps?: StoredArrays;
+  leadsTo?: string | null;
   heard?: number;
   shows?: string | null;
 }

@@ -2,7 +2,7 @@
 
 from encoder.measure.deletion import CANDIDATES, SCOPES
 from encoder.similarity import REFERENCES
-from pages.state import Param, choice, state
+from pages.state import Param, choice, state, string
 
 PARTS = {
     "whole": "Whole vector",
@@ -29,6 +29,8 @@ class Params:
 
     # No part until the page is open: so "whole" can be in its address, next to a head. An old address has none there.
     part: Param[str] = choice("", ("", *PARTS), url="beyond")
+    # The opened part of the whole vector, by its name: "L5 H11".
+    share_of: Param[str] = string(public="the name of a part of the vector")
     # What the map shows: norm-weighted attention as shares of a row, weight × norm itself, or attention.
     weighted: Param[str] = choice("share", ("share", "length", "attention"), url="moved")
     # The deletion test: where tokens are hidden, and which tokens may be.

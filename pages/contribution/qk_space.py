@@ -5,6 +5,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from encoder.figures.numbers import in_words
 from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
 from encoder.measure.qk_space import QKSpace, qk_space
 from pages.components import PlotEvent, on_click, plot
@@ -103,7 +104,7 @@ def _answer(view: View, space: QKSpace) -> tuple[str, str]:
         return first, second
     labels, key = view.trace.labels, int(space.strongest[view.i])
     most = f"{token_names.bold(labels, view.i)} attends most to {token_names.bold(labels, key)}"
-    return first, f"{most}: {space.weights[view.i]:.3f}. {second}"
+    return first, f"{most}: {in_words(float(space.weights[view.i]))}. {second}"
 
 
 def _about(view: View) -> str:

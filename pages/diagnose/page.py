@@ -10,17 +10,18 @@ from encoder import EncoderError, diagnose
 from encoder.checkpoints.bundled import BUNDLED
 from encoder.edits import format as edits_in_link
 from encoder.figures import pipeline as drawn
+from encoder.measure import ranking
 from encoder.trace import gradual
 from pages.base.access import limits
 from pages.base.work import long_work
-from pages.components import plot
+from pages.components import PlotEvent, on_click, plot
 from pages.components.lazy import expander
 from pages.core.frame.frame import heading, show
 from pages.core.inputs.edited import parse_recipe
 from pages.core.stores import cache, input_kinds, model_access, model_store, results
 from pages.core.view import View
-from pages.core.widgets import Export, adjust
-from pages.core.words import about, errors_said, opening, plain
+from pages.core.widgets import Export, adjust, answer
+from pages.core.words import about, errors_said, gestures, opening, plain
 from pages.diagnose import given as inputs
 from pages.diagnose.given import Given
 from pages.diagnose.params import TOGETHER, Params
@@ -35,11 +36,11 @@ STAGES = {
 }  # fmt: skip
 #: Those of images and sounds.
 OF_FILES = {name: title for name, title in STAGES.items() if name != "text"} | {"tokens": "Preparation"}
-#: How a stage is marked, in Markdown.
+#: How a stage is marked, in Markdown: a frame would look like a button.
 MARKS = {
-    "agrees": ":green-badge[:material/check: {}]",
-    "differs": ":red-badge[:material/close: {} differs]",
-    "not known": ":gray-badge[{}: not known]",
+    "agrees": ":green[:material/check: {}]",
+    "differs": ":red[:material/close: **{} differs**]",
+    "not known": ":gray[{}: not known]",
 }
 
 
@@ -267,15 +268,47 @@ def differences(view: View, found: diagnose.Verdict, *, folded: bool = False) ->
     if without is None or (found.faults and explained is None):
         st.caption("The vectors have another width than the model's, so they have no differences to draw.")
         return {}
-    takes = view.loaded.takes
-    inputs = drawn.text_differences(found.texts, without, explained, takes)
+    takes, chosen = view.loaded.takes, chosen_of(found)
+    inputs = drawn.text_differences(found.texts, without, explained, takes, chosen)
     alt = f"The largest difference of each {takes}{', without and with the fault' if found.faults else ''}."
-    plot(inputs, key="diagnose:texts", height=240, alt=alt)
-    numbers, part = None, expander(f"One {takes}, component by component", "diagnose-one") if folded else st.container()
+    with answer.area():
+        if chosen is not None:
+            st.markdown(difference_in_words(found, chosen))
+        plot(inputs, key="diagnose:texts", height=240, alt=alt, on_event=on_click(point=select, clear=clear))
+    gestures.caption(gestures.invitation(f"{gestures.CLICK} a bar for the components of its {takes}."))
+    numbers, is_folded = None, folded and chosen is None
+    part = expander(f"One {takes}, component by component", "diagnose-one") if is_folded else st.container()
     if part is not None:
         with part:
             numbers = of_one(view, found)
     return {f"By {takes}": inputs} | ({} if numbers is None else {"By dimension": numbers})
+
+
+def select(event: PlotEvent) -> None:
+    """A click on a bar, or on its point, shows its input component by component. For callbacks."""
+    state.put(Params.text_of, event["point"])
+
+
+def clear() -> None:
+    """Show the input that differs most again. For callbacks."""
+    state.put(Params.text_of, None)
+
+
+def chosen_of(found: diagnose.Verdict) -> int | None:
+    """The place of the input that a reader selected; None without one."""
+    chosen = state.newest(Params.text_of)
+    return chosen if chosen is not None and chosen < len(found.texts) else None
+
+
+def difference_in_words(found: diagnose.Verdict, place: int) -> str:
+    """The largest difference of one input, its rank, and what is left of it with the fault."""
+    without = found.distances(explained=False)
+    assert without is not None, "they are drawn"
+    nth = answer.nth_largest(*ranking.rank(without, place)).removeprefix("the ")
+    said = f"{place + 1}, “{plain(found.texts[place][:60])}”: largest difference **{without[place]:.2g}**"
+    explained = found.distances(explained=True) if found.faults else None
+    left = "" if explained is None else f"; with the fault **{explained[place]:.2g}**"
+    return f"{found.takes.capitalize()} {said}, the {nth}{left}."
 
 
 def of_one(view: View, found: diagnose.Verdict) -> object:

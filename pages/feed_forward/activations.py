@@ -82,11 +82,12 @@ def draw(selected: Selected) -> NeuronMap:
         on_event=on_click(
             cell=lambda token, column: _select(found, token, column),
             row=lambda token: state.put(ViewParams.i, token),
+            column=lambda column: _select_neuron(found, column),
             clear=_clear,
         ),
     )
     pooled = f" A cell shows the largest of {found.block} neurons." if found.block > 1 else ""
-    hint = gestures.invitation(" Select a cell for another neuron or token.")
+    hint = gestures.invitation(" Select a cell, a token or a neuron.")
     more = ", ".join(f"neuron {neuron} ({answer.ordinal(rank)})" for neuron, rank in further(selected).items())
     ranked = f" Columns: the {MOST_ACTIVE} with the largest activation at any token, then {more}, named above."
     st.caption(
@@ -197,6 +198,12 @@ def _select(found: NeuronMap, token: int, column: int) -> None:
     if token < len(found.neurons) and column < found.neurons.shape[1]:
         state.put(ViewParams.i, token)
         state.put(PlaceParams.neuron, int(found.neurons[token, column]))
+
+
+def _select_neuron(found: NeuronMap, column: int) -> None:
+    """Select the neuron of a column's label, where a column is one neuron."""
+    if found.block == 1 and column < found.neurons.shape[1]:
+        state.put(PlaceParams.neuron, int(found.neurons[0, column]))
 
 
 def _clear() -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 from encoder import figures
 from encoder.causal.cross import CrossScores, score_cross, target_of
 from encoder.documents.tables import axis, cells_of
+from encoder.figures.numbers import in_words
 from encoder.inputs.sound_files import wav_bytes
 from encoder.inputs.sound_layout import Span
 from encoder.measure import dates, sounds
@@ -237,7 +238,7 @@ def _spoken(view: View, target: DecoderTrace) -> Export:
     with area:
         largest = sounds.pieces(word.over)
         named = ", ".join(
-            f"{time} **{one.share:.3f}**" for time, one in zip(sounds.names(largest), largest, strict=True)
+            f"{time} **{in_words(one.share)}**" for time, one in zip(sounds.names(largest), largest, strict=True)
         )
         whose = f"{name} attends" if over == "head" else "all heads together attend"
         answer.draw(

@@ -8,6 +8,7 @@ import streamlit as st
 
 from encoder import Sound
 from encoder.documents.tables import cells_of
+from encoder.figures.numbers import in_words
 from encoder.figures.sound import sound_picture, time_map
 from encoder.inputs.sound_files import wav_bytes
 from encoder.inputs.sound_layout import SoundLayout, Span, SpectrogramGrid
@@ -85,9 +86,9 @@ def draw_answer(view: View, found: Heard) -> None:
     """The line above the picture: the class, and what the selected part attends to."""
     largest = sounds.pieces(found.over)
     named = ", ".join(
-        f"{name} **{piece.share:.3f}**" for name, piece in zip(sounds.names(largest), largest, strict=True)
+        f"{name} **{in_words(piece.share)}**" for name, piece in zip(sounds.names(largest), largest, strict=True)
     )
-    special = "" if found.over.bands is None else f"Special tokens: {found.over.special:.3f}. "
+    special = "" if found.over.bands is None else f"Special tokens: {in_words(found.over.special)}. "
     answer.draw(
         f"{class_head.best(view)}:blue[**{found.name}**] attends most to {named}.",
         special + gestures.invitation("Select a time to choose another part."),
@@ -142,7 +143,7 @@ def draw_pieces(found: Heard, *, whole: bool = False) -> None:
                 st.audio(found.wav, format="audio/wav")
         for piece, name in zip(largest, sounds.names(largest), strict=True):
             with st.container(width=240):
-                st.markdown(f"Play {name}: **{piece.share:.3f}**")
+                st.markdown(f"Play {name}: **{in_words(piece.share)}**")
                 st.audio(wav_bytes(found.sound.part(*piece.audible())), format="audio/wav")
     if not largest:
         st.caption("Tokens attend mainly to the silence after the sound, which has nothing to play.")

@@ -92,8 +92,8 @@ DRAW = {"every": overview, "one": gain_and_bias, "others": others}
 LINES = {
     "every": (
         "found = norms.statistics(trace)",
-        "(_, before), (_, after) = found.before, found.after",
-        "ends = {{place: (before[place], after[place]) for place in (found.widest, found.narrowest)}}",
+        "before, after = found.before[{at}], found.after[{at}]  # [0]: means, [1]: standard deviations",
+        'ends = {{place: (before[place], after[place]) for place in found.ends("{moment}", "{statistic}")}}',
         'at = found.names.index("{norm}"), {token}',
         "pair = before[at], after[at]",
     ),
@@ -105,6 +105,7 @@ LINES = {
 def exported(selected: Selected, shown: Figures) -> Export:
     """Mean and standard deviation of every token at every LayerNorm; in the report also one token at one."""
     view, trace, token = selected.view, selected.trace, selected.token
+    statistic = state.newest(Params.statistic)
 
     def sections() -> list[Section]:
         step = selected.step
@@ -120,7 +121,11 @@ def exported(selected: Selected, shown: Figures) -> Export:
         sections=sections,
         settings={selected.kind: selected.label, "Token": f"{token}, {trace.labels[token]}"},
         lines="\n".join(["from encoder.measure import norms", *LINES[state.newest(Params.part)]]).format(
-            norm=selected.norm, token=token
+            norm=selected.norm,
+            token=token,
+            at=int(statistic == "std"),
+            moment=state.newest(Params.moment),
+            statistic=statistic,
         ),
     )
 

@@ -12,7 +12,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.stores import input_kinds
 from pages.core.view import MapParams, ViewParams, selection, token_rows
 from pages.core.widgets import adjust, answer
-from pages.core.words import about, number, plain, references
+from pages.core.words import about, plain, references
 from pages.norms.params import MOMENTS, STATISTICS, Params
 from pages.norms.selected import EFFECTS, Figures, Selected
 from pages.state import state
@@ -44,7 +44,7 @@ def overview(selected: Selected) -> Figures:
     title = f"{STATISTICS[statistic]} {moment} each {selected.kind}"
     with answer.area():
         answer.draw(
-            evened_out_in_words(selected),
+            ends_in_words(selected, moment, statistic),
             selected_in_words(selected, statistic),
             clear=None if view.i is None else selection.clear,
         )
@@ -77,20 +77,17 @@ def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figur
     return {"std": deviations, "mean": figures.norm_means(mean[:, part], names, labels, zero_below=rounding, **place)}
 
 
-def evened_out_in_words(selected: Selected) -> str:
-    """What a norm does to every vector; the largest and the smallest standard deviation, each with its own after."""
-    statistics = selected.statistics
-    (_, before), (_, after) = statistics.before, statistics.after
-    pairs = [
-        f"{which} **{three_digits(before[place])} → {three_digits(after[place])}** "
-        f"({selected.quoted(place[1])}, {figures.norm_label(statistics.names[place[0]])})"
-        for place, which in (
-            (statistics.widest, "Largest standard deviation before → after"),
-            (statistics.narrowest, "smallest"),
+def ends_in_words(selected: Selected, moment: str, statistic: str) -> str:
+    """What a norm does to every vector; the largest and the smallest number of the shown map, before and after."""
+    found, at = selected.statistics, ("mean", "std").index(statistic)
+    what = f" {STATISTICS[statistic].lower()} before → after"
+    pairs = []
+    for which, place in zip((f"Largest{what}", "smallest"), found.ends(moment, statistic), strict=True):
+        before, after = (three_digits(numbers[at][place]) for numbers in (found.before, found.after))
+        pairs.append(
+            f"{which} **{before} → {after}** ({selected.quoted(place[1])}, {figures.norm_label(found.names[place[0]])})"
         )
-    ]
-    kind = selected.trace.config.norm_kind
-    effect = EFFECTS[kind].replace(" and ", ", ")
+    effect = EFFECTS[selected.trace.config.norm_kind].replace(" and ", ", ")
     return f"{selected.kind} sets {effect}, then applies {selected.parameters}. {', '.join(pairs)}."
 
 
@@ -99,11 +96,12 @@ def selected_in_words(selected: Selected, *statistics: str) -> str:
     at = selected.statistics.names.index(selected.norm), selected.token
     (mean, std), (mean_after, std_after) = selected.statistics.before, selected.statistics.after
     said = [
-        f"{STATISTICS[one].lower()} {number(float(before[at]))} → **{number(float(after[at]))}**"
+        f"{STATISTICS[one].lower()} {three_digits(before[at])} → **{three_digits(after[at])}**"
         for one, before, after in (("std", std, std_after), ("mean", mean, mean_after))
         if one in statistics
     ]
-    largest = "is largest " * (selected.norm == selected.statistics.widest_of(selected.token))
+    is_widest = selected.norm == selected.statistics.widest_of(selected.token)
+    largest = "is largest " * (is_widest and state.newest(Params.moment) == "before")
     return f"{selected.quoted(selected.token)} {largest}at {figures.norm_label(selected.norm)}: {', '.join(said)}."
 
 
@@ -121,7 +119,7 @@ def after_in_words(selected: Selected) -> str:
     largest = float(np.abs(mean).max())
     if largest <= statistics.rounding * float(std.max()):
         return (
-            f"Gain 1 and bias 0 change nothing. Means: 0 up to rounding, at most {number(largest)} in size. "
+            f"Gain 1 and bias 0 change nothing. Means: 0 up to rounding, at most {three_digits(largest)} in size. "
             f"Standard deviations: {std.min():.4f} to {std.max():.4f}."
         )
     return (
@@ -162,14 +160,14 @@ def norms_in_words(selected: Selected, found: explain.NormMoments) -> str:
     return (
         f"Standard deviations before: {between(before[1])}. After LayerNorm: {between(layer[1])}, and all means 0. "
         f"After RMSNorm, means: {between(rms[0])}; standard deviations: {between(rms[1])}. "
-        f"After BatchNorm, standard deviations: {number(float(batch[1][narrow]))} for {selected.quoted(narrow)} to "
-        f"{number(float(batch[1][wide]))} for {selected.quoted(wide)}."
+        f"After BatchNorm, standard deviations: {three_digits(batch[1][narrow])} for {selected.quoted(narrow)} to "
+        f"{three_digits(batch[1][wide])} for {selected.quoted(wide)}."
     )
 
 
 def between(values) -> str:
     """The smallest and the largest value; one number where both are equal."""
-    ends = (number(float(values.min())), number(float(values.max())))
+    ends = (three_digits(values.min()), three_digits(values.max()))
     return " to ".join(dict.fromkeys(ends))
 
 
@@ -187,6 +185,7 @@ def neighbour_in_words(selected: Selected, found: explain.NormMoments) -> str:
     name = input_kinds.of(selected.view.loaded).title(neighbour(selected))
     return (
         f"“{plain(name)}” joins the batch in training. Largest change in this {words_of(selected.trace).input}: "
-        f"LayerNorm {number(moved['layer'])}, RMSNorm {number(moved['rms'])}, BatchNorm **{number(moved['batch'])}**. "
+        f"LayerNorm {three_digits(moved['layer'])}, RMSNorm {three_digits(moved['rms'])}, "
+        f"BatchNorm **{three_digits(moved['batch'])}**. "
         "LayerNorm computes the same in training and inference (Ba et al. 2016)."
     )

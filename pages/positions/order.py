@@ -12,12 +12,12 @@ from encoder import Trace, causal, figures
 from encoder.documents import tables
 from encoder.edits import DropPositions
 from encoder.figures.numbers import three_digits
-from encoder.measure import positions
+from encoder.measure import positions, ranking
 from encoder.measure.residual_stream import output_cosines
 from pages.components import PlotEvent, on_click, plot
 from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
-from pages.core.view import View, ViewParams, selection, token_rows
+from pages.core.view import View, ViewParams, first_view, selection, token_rows
 from pages.core.widgets import Export, answer, export, place, title
 from pages.core.words import about, change, number, plain, references, token_names
 from pages.state import state
@@ -32,11 +32,37 @@ def select_token(event: PlotEvent) -> None:
     """A click on a bar selects its token, whose place the browser sends as text: an axis of tokens has categories."""
     place = str(event.get("x"))
     if place.isdecimal():
-        state.put(ViewParams.i, int(place))
+        selection.select(int(place), state.get(ViewParams.j))
 
 
 #: What a click on a bar or on its token does, and a double click.
-ON_CLICK = on_click(column=lambda token: state.put(ViewParams.i, token), point=select_token, clear=selection.clear)
+ON_CLICK = on_click(
+    column=lambda token: selection.select(token, state.get(ViewParams.j)), point=select_token, clear=selection.clear
+)
+
+
+def selected(view: View) -> int | None:
+    """The token whose bar is framed: one that somebody selected, not the one that the app suggests."""
+    return None if first_view.suggests(view.i) else view.i
+
+
+def answered(view: View, compared: str, cosine: np.ndarray, whole: str, more: str) -> None:
+    """The answer to a click on a bar, then that of the whole input; without a click, that of the whole input first.
+
+    compared: both outputs, as in "in both orders"; cosine: [T]; whole, more: sentences on the whole input.
+    """
+    token = selected(view)
+    if token is None:
+        answer.draw(whole, more)
+        return
+    rank, count = ranking.rank(-cosine, token)
+    named = token_names.bold(view.trace.labels, token)
+    nth = answer.nth_largest(rank, count).removeprefix("the ")
+    answer.draw(
+        f"Output of {named} {compared}: cosine **{number(cosine[token])}**, the {nth} changes.",
+        f"{whole} {more}",
+        clear=selection.clear,
+    )
 
 
 def is_too_long(view: View) -> bool:
@@ -60,16 +86,17 @@ def reversed_order(view: View, mechanism: str) -> Export:
     """
     trace = view.trace
     found: positions.OrderEffect = view.derived("order effect", positions.order_effect)
-    st.markdown(f"{mechanism} {order_in_words(view, found)}")
     part = token_rows.part(trace.n_tokens, view.i, "order")
-    moved, drawn_from = found.moved[part], {"selected": view.i, "first": part.start}
+    moved, drawn_from = found.moved[part], {"selected": selected(view), "first": part.start}
     drawn = figures.order_bars(found.cosine[part], trace.labels, moved=moved, **drawn_from)
-    plot(
-        drawn,
-        key="order",
-        alt="Cosine of every token's output vectors in this sentence and in the reversed one.",
-        on_event=ON_CLICK,
-    )
+    with answer.area():
+        answered(view, "in both orders", found.cosine, order_in_words(view, found), mechanism)
+        plot(
+            drawn,
+            key="order",
+            alt="Cosine of every token's output vectors in this sentence and in the reversed one.",
+            on_event=ON_CLICK,
+        )
     if found.moved.any():
         st.caption(f"Yours: {in_order(view, range(trace.n_tokens))}  \nReversed: {in_order(view, found.order)}")
     references.caption(
@@ -140,14 +167,12 @@ def without_positions(view: View) -> Export:
     trace, without = view.trace, view.but(edits=(DropPositions(),))
     other = without.trace  # before `derived`, whose function may ask for no trace
     cosine: np.ndarray = view.derived("cosines without positions", partial(output_cosines, other=other))
-    random = " The weights are random." if view.model.untrained is not None else ""
-    st.markdown(
-        f"Outputs with and without positions, in the same order: {outputs_in_words(view, cosine)}{random} "
-        f"{order_without(without)}"
-    )
+    random = "The weights are random. " if view.model.untrained is not None else ""
+    whole = f"Outputs with and without positions, in the same order: {outputs_in_words(view, cosine)}"
     part = token_rows.part(trace.n_tokens, view.i, "without")
-    drawn = figures.order_bars(cosine[part], trace.labels, selected=view.i, first=part.start)
+    drawn = figures.order_bars(cosine[part], trace.labels, selected=selected(view), first=part.start)
     with answer.area():
+        answered(view, "with and without positions", cosine, whole, f"{random}{order_without(without)}")
         input_row.place_on_picture(view)
         plot(
             drawn,

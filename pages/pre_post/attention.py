@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from encoder import figures
-from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
+from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES, SIGNS
 from encoder.measure.ranking import largest_cell
 from encoder.run import ModelSpec
 from pages.components import head_grid
@@ -27,19 +27,22 @@ FIRST_LINES = """from encoder.measure.residual_stream import head_differences, o
 tokens = output_agreement(trace, other)
 whole = encoder.causal.outcomes_of(model, trace, [other], encoder.causal.SentenceVector())[-1]
 moved = [head_differences(trace, other, layer) for layer in range(trace.config.n_layers)]"""
+#: The container of the open head.
+ONE_HEAD = "pre-post-head"
 #: As in the difference of a head's maps: pre-norm less post-norm.
 ORDER = ("post", "pre")
-SIGNS = {"pre": "●", "post": "■"}
 
 
 def attention(view: View, traces: PairTraces) -> None:
     """The heads of both encoders, and the selected one large."""
     with st.container(key="both-grids"):
         grids(view, traces)
-    with st.container(key="head-place", horizontal=True, vertical_alignment="center", gap="medium"):
-        st.header(f"L{view.layer} H{view.head} in both placements", anchor=False, width="content")
-        input_row.head_controls(view.loaded.config, ("layer", "head"))
-    one_head(view, traces).draw()
+    with st.container(key=ONE_HEAD):
+        with st.container(key="head-place", horizontal=True, vertical_alignment="center", gap="medium"):
+            st.header(f"L{view.layer} H{view.head} in both placements", anchor=False, width="content")
+            input_row.head_controls(view.loaded.config, ("layer", "head"))
+        exported = one_head(view, traces)
+    exported.draw()
 
 
 def grids(view: View, traces: PairTraces) -> None:
@@ -109,6 +112,7 @@ def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> N
         measure_label="on other tokens",
         measure_range=(0.0, 1.0),
         width=635,
+        leads_to=ONE_HEAD,
         alt=f"Attention maps of all heads in {PLACEMENT_NAMES[placement]}, layers downwards, heads to the right.",
     )
 

@@ -23,8 +23,9 @@ from pages.state import next_page, state
 
 
 def main(view: View) -> None:
-    with heading():
-        part = norm_parts.choose(Params.sides, state.newest(Params.sides))
+    here = state.newest(Params.sides)
+    with heading(title=norm_parts.PARTS[here] if here == "stream" else ""):
+        part = norm_parts.choose(Params.sides, here)
     if view.loaded.config.parallel:
         st.info(about.text(__file__, "parallel"), icon=":material/info:")
     else:
@@ -84,14 +85,14 @@ def agreement(traces: norm_pair.PairTraces) -> str:
 
 
 def growth(traces: norm_pair.PairTraces) -> tuple[str, str]:
-    """The question about the residual stream, and its norm after the embeddings and after the last layer."""
+    """The question about the residual stream, and its length after the embeddings and after the last layer."""
     found = {p: traces.of_one(p, "stream", measure) for p in norm_pair.PLACEMENTS}
     said = "; ".join(
         f"{PLACEMENT_NAMES[p]}: **{three_digits(one.length[0])}** to **{three_digits(one.length[-1])}**"
         for p, one in found.items()
     )
-    asked = "How does the norm of the residual stream grow, from the embeddings to the last layer?"
-    return asked, f"Norm of the residual stream, embeddings to last layer: {said}."
+    asked = "How does the length of the residual stream grow, from the embeddings to the last layer?"
+    return asked, f"Length of the residual stream, embeddings to last layer: {said}."
 
 
 def what_differs(traces: norm_pair.PairTraces) -> str:

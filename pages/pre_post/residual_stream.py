@@ -1,4 +1,4 @@
-"""The residual stream in both placements, layer by layer: its norm, updates, directions, entropies."""
+"""The residual stream in both placements, layer by layer: its length, updates, directions, entropies."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -28,7 +28,7 @@ def residual_stream(view: View, traces: PairTraces) -> None:
     found = {p: traces.of_one(p, "stream", measure) for p in PLACEMENTS}
     left, right = st.columns(2, gap="medium")
     with left:
-        pictures = norms(found, name)
+        pictures = lengths(found, name)
     with right:
         pictures |= updates(found)
     left, right = st.columns(2, gap="medium")
@@ -66,8 +66,8 @@ def chart(figure: go.Figure, title: str, alt: str, caption: str, key: str) -> Pi
     return {title: figure}
 
 
-def norms(found: Measures, name: str) -> Pictures:
-    """The norm of the residual stream. name: of the model's norms."""
+def lengths(found: Measures, name: str) -> Pictures:
+    """The length of the residual stream. name: of the model's norms."""
     ticks = ["embedding", *(f"L{layer}" for layer in range(len(found["pre"].cosine)))]
     values = "; ".join(
         f"{PLACEMENT_NAMES[p]} {three_digits(f.length[0])} after the embeddings, {three_digits(f.length[-1])} after "
@@ -77,13 +77,13 @@ def norms(found: Measures, name: str) -> Pictures:
     return chart(
         drawn.layer_curves(
             {p: {"": f.length} for p, f in found.items()},
-            "norm of a token's vector",
+            "length of a token's vector",
             ticks=ticks,
             low=0.0,
             across="after",
         ),
-        "Norm of the residual stream",
-        "Mean norm of a token's vector after the embeddings and after each layer, a line for each placement.",
+        "Length of the residual stream",
+        "Mean length of a token's vector after the embeddings and after each layer, a line for each placement.",
         f"Mean over the tokens: {values}. In pre-norm no {name} rescales the residual stream between the layers.",
         "stream-length",
     )
@@ -104,9 +104,9 @@ def updates(found: Measures) -> Pictures:
             low=0.0,
         ),
         "What each sublayer adds",
-        "Norm of the updates of attention and FFN against the residual stream, by layer, a colour for each placement.",
-        f"Norm of a sublayer's output, divided by the norm of its residual stream: {values}. The same update "
-        "changes the direction of a vector with a large norm less.",
+        "Length of the updates of attention and FFN against the residual stream, by layer, a line for each placement.",
+        f"Length of a sublayer's output, divided by that of its residual stream: {values}. The same update changes the "
+        "direction of a long vector less.",
         "stream-updates",
     )
 

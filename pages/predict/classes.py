@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from encoder import classify, figures
+from encoder.figures.numbers import in_words
 from encoder.inputs.sound_files import wav_bytes
 from encoder.measure import patches
 from pages.components import plot
@@ -65,7 +66,7 @@ def draw_bars(view: View) -> None:
     predicted = classify.predict(view.loaded, view.trace)
     found = dict(zip(predicted.labels, predicted.probabilities, strict=True))
     best = sorted(found, key=found.__getitem__, reverse=True)[:SHOWN]
-    st.markdown(f"Class: **{plain(best[0])}**, probability {found[best[0]]:.3f}.")
+    st.markdown(f"Class: **{plain(best[0])}**, probability {in_words(found[best[0]])}.")
     shown = [name for name in found if name in best]  # in the head's order, so that bars keep their places
     plot(
         figures.caption_bars(shown, [found[name] for name in shown], marked=best[0]),

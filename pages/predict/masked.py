@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from encoder import MaskedPrediction
+from encoder.figures.numbers import in_words
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.token_bars import word_bars
 from encoder.run import TRAINED, ModelSpec, Run
@@ -247,7 +248,7 @@ def draw(placements: dict[str, str], by_mask: list[Predictions], top: int, chose
             position = next(iter(predictions.values())).position
             st.header(f"Mask {index + 1} (token {position})", anchor=False)
         bars(index, top, placements, predictions, chosen, fills=len(by_mask) == 1 and top <= FEW)
-        st.caption(" ".join(in_words(predictions, top)))
+        st.caption(" ".join(shared(predictions, top)))
 
 
 def bars(
@@ -287,17 +288,17 @@ def most_probable(predictions: Predictions, n_masks: int, chosen: Shown) -> str:
 def first_words(entry: MaskedPrediction) -> str:
     """The most probable word; where that is a piece of a word, the first whole word, and then the piece."""
     said = [
-        f"**{plain(prediction.readable(token))}** {probability:.3f}"
+        f"**{plain(prediction.readable(token))}** {in_words(probability)}"
         for token, probability in zip(entry.tokens, entry.probabilities, strict=True)
         if not token.startswith(prediction.CONTINUES)
     ][:1]
     if entry.tokens[0].startswith(prediction.CONTINUES):
-        piece = f"the word piece {plain(entry.tokens[0])} {entry.probabilities[0]:.3f}"
+        piece = f"the word piece {plain(entry.tokens[0])} {in_words(entry.probabilities[0])}"
         said = [f"{said[0]} after {piece}"] if said else [piece]
     return said[0]
 
 
-def in_words(predictions: Predictions, top: int) -> list[str]:
+def shared(predictions: Predictions, top: int) -> list[str]:
     """What share the shown words have, and how many both models share."""
     sentences = [
         f"{name}: the {top} tokens together: {sum(entry.probabilities[:top]):.1%}."
@@ -316,7 +317,7 @@ def rank_in_words(predictions: Predictions, hidden: str) -> list[str]:
     ranks = [prediction.rank(entry, hidden) for entry in predictions.values()]
     several = len(predictions) > 1
     listed = [
-        f"{rank[1]:.3f} (rank {rank[0]:,})" + (f" in {name}" if several else "")
+        f"{in_words(rank[1])} (rank {rank[0]:,})" + (f" in {name}" if several else "")
         for name, rank in zip(predictions, ranks, strict=True)
         if rank
     ]

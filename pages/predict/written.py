@@ -5,6 +5,7 @@ import math
 import streamlit as st
 
 from encoder.encoders.generate import Generation
+from encoder.figures.numbers import in_words
 from encoder.figures.token_bars import signed_token_bars
 from pages.components import plot
 from pages.core.view import View, output
@@ -47,7 +48,7 @@ def least_sure(found: Generation) -> str:
         return ""
     at = _least_sure(found)
     share = math.exp(found.steps[at].log_probability)
-    return f"Least sure: “{plain(found.steps[at].label)}” (token {at} of the output), probability {share:.3f}."
+    return f"Least sure: “{plain(found.steps[at].label)}” (token {at} of the output), probability {in_words(share)}."
 
 
 def _least_sure(found: Generation) -> int:

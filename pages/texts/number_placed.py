@@ -37,6 +37,11 @@ def draw(subject: Subject) -> None:
             f"{_whose(subject)} have ({number(usual.low, 2)} to {number(usual.high, 2)}). Limit: where the texts "
             "are alike, this bound is high."
         )
+    elif why.place is not None and why.place.is_narrow:
+        st.container(key="texts-none").markdown(
+            f"**Ranks mean little here**: 90% of the pairs of {_whose(subject)} have cosines from "
+            f"{number(why.place.low, 3)} to {number(why.place.high, 3)}."
+        )
     with st.container(horizontal=True, vertical_alignment="center", key="texts-score"):
         st.markdown(f"{said}{_placed(subject)}.", width="content")
         if subject.place is not None and ranking is not None and subject.given is None:

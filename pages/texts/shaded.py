@@ -1,6 +1,7 @@
 """What makes the score: both texts, each word shaded by what the score loses without it."""
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -53,10 +54,10 @@ def draw(subject: Subject) -> None:
     sides = (("Query", subject.query, why.words_a), ("Text", subject.text, why.words_b))
     if not is_media:
         texts = [
-            shaded.paragraph(name, text, _parts(words), limit, bool(side.cut_at))
+            shaded.paragraph(name, text, _parts(words), limit, bool(side.cut_at), partial(_said, subject.why, name))
             for (name, text, words), side in zip(sides, why.source.sides, strict=True)
         ]
-        st.html(f'<div class="enc-shaded">{"".join(texts)}</div>')
+        st.html(shaded.answering(texts, f"Select a {'part' if level else 'word'} for its number."))
     else:
         for column, (name, text, words), at in zip(st.columns(2), sides, (0, 1), strict=True):
             with column:
@@ -101,8 +102,17 @@ def _written(words: tuple[WordEffect, ...]) -> tuple[str, tuple[WordEffect, ...]
 
 
 def _changes(effect: float) -> str:
-    """What the score does without a word that has this effect: "falls by 0.062"."""
-    return f"{'falls' if effect > 0 else 'rises'} by {number(abs(effect), 3)}"
+    """What the score does without a word that has this effect: "falls by 0.0620"."""
+    return f"{'falls' if effect > 0 else 'rises'} by {number(abs(effect), DIGITS)}"
+
+
+def _said(why: ScoreExplanation, of: str, word: str, effect: float) -> str:
+    """What a word's number means: the score with it and without it, which differ by what is written."""
+    score, fall = round(why.score, DIGITS), round(effect, DIGITS)
+    changes = f"{_changes(fall)}, from {number(score, DIGITS)} to {number(score - fall, DIGITS)}"
+    if fall == 0:
+        changes = f"changes by less than {10**-DIGITS:.{DIGITS}f}"
+    return f"Without “{word}” of the {of.lower()}, the {why.kind} {changes}."
 
 
 def _sums(name: str, score: float, words: tuple[WordEffect, ...]) -> str:

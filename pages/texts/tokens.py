@@ -249,31 +249,39 @@ def answer(query: Query, hits: list[TokenHit]) -> None:
 
 
 def sentences(query: Query, hits: list[TokenHit]) -> list[str]:
-    """A line for each hit; a click opens its sentence in Heads. Returns the whole sentences."""
+    """A line for each sentence, with all its hits; a click opens it in Heads. Returns the sentence of each hit."""
     texts = query.atlas.texts([hit.text for hit in hits])
+    of_sentence: dict[str, list[TokenHit]] = {}
+    for hit in hits:
+        of_sentence.setdefault(texts[hit.text], []).append(hit)
     with st.container(gap=None, key="atlas-lines"):
-        for rank, hit in enumerate(hits):
+        for rank, (text, found) in enumerate(of_sentence.items()):
+            cosines = ", ".join(number(hit.cosine, 2) for hit in found)
             st.button(
-                f"**{number(hit.cosine, 2)}** {_marked(texts[hit.text], hit)}",
+                f"**{cosines}** {_marked(text, found)}",
                 key=f"token-hit:{rank}",
                 type="tertiary",
                 on_click=_open,
-                args=(texts[hit.text], hit.position),
+                args=(text, found[0].position),
             )
     return [texts[hit.text] for hit in hits]
 
 
-def _marked(text: str, hit: TokenHit) -> str:
-    """The sentence with the token in bold; a long one is cut on both sides."""
-    first, last = max(0, hit.start - BEFORE), min(len(text), hit.end + AFTER)
+def _marked(text: str, hits: list[TokenHit]) -> str:
+    """The sentence with the tokens in bold; a long one is cut on both sides."""
+    places = sorted({(hit.start, hit.end) for hit in hits})
+    start, end = places[0][0], places[-1][1]
+    first, last = max(0, start - BEFORE), min(len(text), end + AFTER)
     # Whole words: from the blank after the first one to that before the last one, where there are such.
-    first = first and max(first, text.find(" ", first, hit.start) + 1)
-    last = last if last == len(text) else max(text.rfind(" ", hit.end, last), hit.end)
-    before, after = ("… " if first else ""), (" …" if last < len(text) else "")
-    inside = plain(text[hit.start : hit.end]) or "·"
-    # Markdown takes ** next to a sign and a letter for text; next to a thin blank it is bold.
-    blank = "" if text[hit.start : hit.end].isalnum() else "\u200a"
-    return f"{before}{plain(text[first : hit.start])}{blank}**{inside}**{blank}{plain(text[hit.end : last])}{after}"
+    first = first and max(first, text.find(" ", first, start) + 1)
+    last = last if last == len(text) else max(text.rfind(" ", end, last), end)
+    found, at = ["… "] if first else [], first
+    for start, end in places:
+        # Markdown takes ** next to a sign and a letter for text; next to a thin blank it is bold.
+        blank = "" if text[start:end].isalnum() else "\u200a"
+        found.append(f"{plain(text[at:start])}{blank}**{plain(text[start:end]) or '·'}**{blank}")
+        at = end
+    return "".join([*found, plain(text[at:last]), " …" if last < len(text) else ""])
 
 
 def _is_piece(hit: TokenHit, text: str) -> bool:

@@ -54,3 +54,5 @@ def test_a_number_of_the_calculation_is_changed_by_hand(visit: Callable[..., Pag
     page.wait_for_function("() => !new URL(location).searchParams.has('hand')")
     settle(page)
     assert results(page) == before
+    page.get_by_label("Attention A, sat, The: ").click()
+    expect(page.get_by_text("The weight of “The” for “sat”:")).to_be_in_viewport()

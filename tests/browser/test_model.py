@@ -228,6 +228,7 @@ def test_an_open_part_and_the_buttons_of_all(visit: Callable[..., Page]) -> None
     wait_for_query(page, step=None)
     page.mouse.move(0, 0)
     a_button_of_a_part_says_what_the_part_is(page)
+    marks_without_a_button_open_their_part(page)
 
 
 def the_pointer_previews_a_token_and_changes_no_words(page: Page) -> None:
@@ -240,6 +241,16 @@ def the_pointer_previews_a_token_and_changes_no_words(page: Page) -> None:
     expect(names.nth(1)).to_have_class(re.compile("enc-preview"))
     expect(page.locator(".enc-model-names .enc-on")).to_have_text(re.compile("cat"))
     assert neurons.text_content() == said
+
+
+def marks_without_a_button_open_their_part(page: Page) -> None:
+    page.locator(".enc-model-frame").hover()
+    expect(page.locator(".enc-model-names .enc-preview")).to_have_count(0)  # the strip has no rows of tokens
+    for mark, part in ((".enc-model-frame", "output"), (".enc-model-tokens", "embedding")):
+        page.locator(mark).first.click()
+        wait_for_query(page, step=part)
+        page.keyboard.press("Escape")
+        wait_for_query(page, step=None)
 
 
 def an_open_part_fits_the_window_and_says_that_more_follows(page: Page) -> None:

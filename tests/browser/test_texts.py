@@ -33,6 +33,9 @@ def test_a_text_of_the_ranking_is_placed_and_its_words_are_shaded(visit: Callabl
     expect(page.get_by_text(re.compile("120 pairs of the example texts"))).to_be_visible()
     shaded = page.locator(".enc-shaded span[title]")
     expect(shaded.first).to_be_visible()
+    shaded.first.click()
+    shown = shaded.first.evaluate("word => getComputedStyle(word, '::after').content")
+    assert shown.strip('"') == shaded.first.get_attribute("data-said"), "a click says the word's number"
     rows.nth(2).click()
     page.wait_for_function("() => new URL(location).searchParams.has('text_place')")
     expect(page.get_by_text(re.compile("rank 3 of "))).to_be_visible()

@@ -33,8 +33,12 @@ def test_statistics_are_those_of_every_norm(minilm: TextEncoder):
         np.testing.assert_allclose(found.before[1][row], before.std(axis=1), rtol=1e-5)
         np.testing.assert_allclose(found.after[0][row], after.mean(axis=1), atol=1e-5)
         np.testing.assert_allclose(found.after[1][row], after.std(axis=1), rtol=1e-5)
-    norm, token = found.widest
-    assert found.before[1][norm, token] == found.before[1].max()
+    for moment in ("before", "after"):
+        for place, what in enumerate(("mean", "std")):
+            numbers = getattr(found, moment)[place]
+            largest, smallest = found.ends(moment, what)
+            assert numbers[largest] == numbers.max()
+            assert numbers[smallest] == numbers.min()
 
 
 @pytest.mark.parametrize("kind", ["layer", "rms"])

@@ -100,7 +100,7 @@ def test_words_as_bars() -> None:
     assert list(bars.x) == pytest.approx([0.5, 0.25, 1e-5])
     assert list(bars.y) == [0, 1, 2]  # the same word twice stays two bars
     assert bars.customdata[0] == "&lt;s&gt;"
-    assert list(bars.text) == ["0.500", "0.250", "1e-05"]
+    assert list(bars.text) == ["0.5", "0.25", "0.00001"]
     assert figure.layout.xaxis.range[1] == pytest.approx(0.816)
     assert list(bars.marker.line.width) == [0, 2.5, 2.5]
 

@@ -91,6 +91,19 @@ def test_the_calculation_with_the_numbers_of_the_example(tmp_path: Path) -> None
     assert "0.84, 0.54, 0.08, 0.99" in shown
 
 
+@pytest.mark.parametrize("placement", ["post", "pre"])
+def test_a_cell_of_a_map_is_written_in_full(placement: str, tmp_path: Path) -> None:
+    inputs = CHANGED.replace(norm_placement=placement)
+    cells = "{ stream: [2, 0], weight: [2, 0], output: [0, 3] }"
+    items = f"stepsByHand(inputs, notes, {cells}).flatMap(({{ inFull }}) => inFull)"
+    shown = "\n".join(one.get("formula") or one["words"] for one in in_browser(items, inputs, tmp_path))
+    found = compute(inputs)
+    assert f"{found.attention[2][0]:.4f}" in shown
+    assert f"{found.output[0][3]:.4f}" in shown
+    assert f"{found.position[2][0]:.5f}" in shown
+    assert "The fourth number of “The”" in shown
+
+
 def test_what_the_notes_say_beside_what_comes_out() -> None:
     app = visit("by_hand", worked="notes")
     assert_well(app)

@@ -12,14 +12,15 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder import classify, similarity
 from encoder.classify.class_heads import linear_head
-from encoder.figures.numbers import three_digits
-from encoder.gradients import output_parts
+from encoder.figures.numbers import in_words, percentage, three_digits
+from encoder.gradients import output_parts, share_by_token
 from encoder.measure import norm_weighting
 from encoder.measure.attention_rollout import rollouts
 from encoder.measure.deletion import deletion_test
 from encoder.measure.qk_space import qk_space
 from encoder.model.classifier import ClassifierConfig
 from pages.contribution.deletion import SEEDS
+from pages.core.widgets.answer import ordinal
 from pages.core.words.formulas import number
 from pages.state.former import current, is_former
 from tests.pages.apps import assert_well, charts, press, sentences, visit
@@ -91,8 +92,25 @@ def test_the_page_opens_on_the_whole_vector_and_a_head_leads_to_its_share(minilm
     head = max((one for one in found.parts if one.kind == "head"), key=lambda one: one.share)
     app.button(key="output-parts:head").click().run()
     assert_well(app)
-    opened = {name: app.query_params[name] for name in ("beyond", "layer", "head", "i")}
-    assert opened == {"beyond": "moves", "layer": str(head.layer), "head": str(head.head), "i": "9"}
+    opened = {name: app.query_params[name] for name in ("beyond", "share_of", "layer", "head", "i")}
+    place = {"layer": str(head.layer), "head": str(head.head), "i": "9"}
+    assert opened == {"beyond": "whole", "share_of": head.name, **place}
+    tokens = share_by_token(minilm.trace(TEXT), 9, head.layer, head.head).numpy()
+    assert sum(tokens) == pytest.approx(head.share, abs=1e-6)
+    assert percentage(head.share) in written(app)
+    assert f" **{percentage(max(tokens, key=abs))}**" in written(app)
+    assert charts(app)[1][0]["customdata"] == [percentage(value) for value in tokens]
+    app.button(key="clear-selection").click().run()
+    assert "share_of" not in app.query_params
+
+
+def test_a_part_that_is_no_head_has_a_share_only(minilm: encoder.TextEncoder) -> None:
+    parts = output_parts(minilm.trace(TEXT), 9).parts
+    part = next(one for one in parts if one.name == "L0 biases")
+    shown = written(visit(PAGE, text=TEXT, i="9", beyond="whole", share_of=part.name))
+    rank = 1 + sum(one.share > part.share for one in parts)
+    assert f"**{percentage(part.share)}**, the {ordinal(rank)} largest of {len(parts)} parts" in shown
+    assert "share_of" in visit(PAGE, text=TEXT, beyond="whole", share_of="L99 H0").query_params
 
 
 def test_an_old_address_that_names_a_head_opens_its_share() -> None:
@@ -144,7 +162,7 @@ def test_the_plane_names_the_strongest_key(minilm: encoder.TextEncoder) -> None:
     hits, of = space.nearest_is_strongest()
     shown = written(visit(PAGE, text=TEXT, beyond="plane", layer="0", head="2", i="5"))
     assert f"{hits} of {of}" in shown
-    assert f"**the** (4): {space.weights[5]:.3f}" in shown
+    assert f"**the** (4): {in_words(space.weights[5])}" in shown
 
 
 @pytest.mark.slow("runs a deletion test")

@@ -46,8 +46,8 @@ def test_a_fault_is_named_and_its_stage_marked():
     assert_well(app)
     found = diagnose.find("twin-pre", TEXTS, vectors, together=1)
     assert found.faults[0].sentence in written(app)
-    assert ":red-badge[:material/close: Pooling differs]" in written(app)
-    assert ":green-badge[:material/check: Layers]" in written(app)
+    assert ":red[:material/close: **Pooling differs**]" in written(app)
+    assert ":green[:material/check: Layers]" in written(app)
     assert [button.label for button in app.button if "model" in button.label] == ["See this stage in the model"]
 
 
@@ -156,6 +156,10 @@ def test_before_there_are_vectors_an_example_shows_what_an_answer_is():
     assert "Example." in written(app)
     assert f"**{found.difference_without:.2g}**" in written(app)
     assert ran(app)["found"].difference_without == found.difference_without
+    sizes = found.distances(explained=False)
+    place = int(sizes.argmin())
+    shown = written(visit("diagnose", model="twin-pre", differing_text=str(place)))
+    assert f"largest difference **{sizes[place]:.2g}**, the {len(texts)}th largest of {len(texts)}" in shown
 
 
 def test_the_python_lines_give_the_verdict_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -16,7 +16,7 @@ import encoder
 from encoder.checkpoints import BUNDLED
 from encoder.cli import main
 from encoder.export import map as attention_map
-from encoder.figures.numbers import three_digits
+from encoder.figures.numbers import in_words, three_digits
 from encoder.maps import aggregate
 from encoder.measure import map_comparison
 from encoder.run import TRAINED, ModelSpec
@@ -273,8 +273,8 @@ FIRST_LINES = [
     ("pre_post", {"model": "twin-pre"}, lambda names: [
         f"{end(names['moved']):.0%}" for end in (np.mean, np.max)]),
     ("predict", {}, lambda names: [
-        *(f"{of[0].probabilities[0]:.3f}" for of in names["guesses"].values()),
-        *(f"{probability:.3f} (rank {rank:,})" for rank, probability in names["ranks"].values())]),
+        *(in_words(of[0].probabilities[0]) for of in names["guesses"].values()),
+        *(f"{in_words(probability)} (rank {rank:,})" for rank, probability in names["ranks"].values())]),
     ("training", {}, lambda names: [f"from step {int(names['solved'].min())}", f"{names['last'].min():.1%}"]),
     ("training", {"train_part": "gradients", "grad_depths": "2", "grad_width": "32", "grad_seeds": "1"},
      lambda names: [number(names["deepest"][place]) for place in (("pre", 0), ("pre", 1), ("post", 1))]),

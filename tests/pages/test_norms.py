@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 
 import numpy as np
 import pytest
@@ -120,9 +121,9 @@ def test_three_normalisations_with_their_numbers(minilm: encoder.TextEncoder) ->
     batch = ((x - x.mean(dim=0)) / x.std(dim=0, correction=0)).std(dim=1, correction=0)
     means, stds = rms.mean(dim=1), rms.std(dim=1, correction=0)
     for values in (means, stds):
-        assert f"{number(float(values.min()))} to {number(float(values.max()))}" in shown
-    assert f"{number(float(batch.max()))} for “{trace.labels[int(batch.argmax())]}" in shown
-    assert "LayerNorm 0.000, RMSNorm 0.000" in shown
+        assert f"{three_digits(values.min())} to {three_digits(values.max())}" in shown
+    assert f"{three_digits(batch.max())} for “{trace.labels[int(batch.argmax())]}" in shown
+    assert "LayerNorm 0, RMSNorm 0," in shown
     assert re.search(r"BatchNorm\b.*\bcomponent\b.*\btraining\b", shown)
 
 
@@ -149,17 +150,21 @@ def test_the_selected_cell_is_answered_in_one_line(minilm: encoder.TextEncoder) 
     (said,) = (line.value for line in app.caption if "“cat”" in line.value and "L2 FFN" in line.value)
     after = norm.output[2]
     numbers = norm.std[2], after.std(correction=0), norm.mean[2], after.mean()
-    std, mean = ("{} → **{}**".format(*(number(float(one)) for one in pair)) for pair in (numbers[:2], numbers[2:]))
+    std, mean = (
+        "{} → **{}**".format(*(three_digits(float(one)) for one in pair)) for pair in (numbers[:2], numbers[2:])
+    )
     assert std in said
     assert mean in written(visit("norms", norm_part="one", **place))
 
 
 def test_the_first_line_pairs_each_number_with_its_own(minilm: encoder.TextEncoder) -> None:
-    trace, shown = minilm.trace("The cat sat"), written(visit("norms", text="The cat sat"))
+    trace = minilm.trace("The cat sat")
     pairs = [
         (float(before), float(after))
         for norm in trace.norms.values()
         for before, after in zip(norm.std, norm.output.std(dim=-1, correction=0), strict=True)
     ]
-    for end in (max(pairs), min(pairs)):
-        assert "**{} → {}**".format(*map(three_digits, end)) in shown
+    for at, moment in enumerate(("before", "after")):
+        shown = written(visit("norms", text="The cat sat", norm_moment=moment))
+        for end in (max, min):
+            assert "**{} → {}**".format(*map(three_digits, end(pairs, key=itemgetter(at)))) in shown

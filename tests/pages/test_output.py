@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder import causal
 from encoder.edits import AblateHead
-from encoder.figures.numbers import three_digits
+from encoder.figures.numbers import in_words, three_digits
 from encoder.inputs import spoken_digits
 from encoder.measure import sounds
 from encoder.model.attend import Memory
@@ -198,7 +198,7 @@ def test_the_words_of_a_sound_have_the_times_of_their_weights(over: str, folder,
     row = maps[:, :, 1].mean((0, 1)) if over == "mean" else maps[1, 2, 1]
     piece = sounds.pieces(sounds.over_time(row, trace.layout))[0]
     assert piece.start < 0.02 * (int(row.argmax()) + 0.5) < piece.end
-    assert f"most to {piece.start:.2f}-{piece.end:.2f} s **{piece.share:.3f}**" in words(app)
+    assert f"most to {piece.start:.2f}-{piece.end:.2f} s **{in_words(piece.share)}**" in words(app)
     pills = next(one for one in app.get("button_group") if "Output: select" in one.label)
     assert [option.split(" ")[0] for option in pills.options[:3]] == ["w7", "w8", "w9"]
     bars = next(figure for figure in charts(app) if len(figure) == 3)[2]

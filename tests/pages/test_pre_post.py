@@ -207,5 +207,5 @@ def test_norms_are_a_part_of_the_page_and_a_page_of_their_own() -> None:
     assert app.title[0].value == "Norms"
     app.segmented_control(key="norm-parts").set_value("stream").run()
     assert_well(app)
-    assert app.title[0].value == "Pre/post-norm"
+    assert app.title[0].value == "Residual stream"
     assert app.segmented_control(key="norm-parts").value == "stream"

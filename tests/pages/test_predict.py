@@ -11,6 +11,7 @@ import pytest
 import encoder
 from encoder import causal, classify
 from encoder.causal import occlusion
+from encoder.figures.numbers import in_words
 from encoder.inputs import digits
 from encoder.model.mlm import MaskedPrediction
 from pages.core.view import text_words
@@ -38,7 +39,7 @@ def test_a_model_without_a_head_is_replaced_on_this_page_alone(model: str, reaso
     assert reason in written(app)
     example = encoder.load("twin-post", device="cpu")
     entry = example.predict_masked(example.trace(MASKED), 1)[0]
-    assert f"**{entry.tokens[0]}** {entry.probabilities[0]:.3f} (twin-post)" in written(app)
+    assert f"**{entry.tokens[0]}** {in_words(entry.probabilities[0])} (twin-post)" in written(app)
     assert app.query_params.get("model", "minilm") == model
 
 
@@ -77,7 +78,7 @@ def test_both_twins_predict_the_masked_word() -> None:
     for name in ("twin-pre", "twin-post"):
         model = encoder.load(name, device="cpu")
         entry = model.predict_masked(model.trace(text), 3)[0]
-        assert f"**{entry.tokens[0]}** {entry.probabilities[0]:.3f} ({name})" in shown
+        assert f"**{entry.tokens[0]}** {in_words(entry.probabilities[0])} ({name})" in shown
         assert f"{sum(entry.probabilities):.1%}" in shown
 
 
@@ -98,7 +99,7 @@ def test_a_word_is_hidden_on_this_page_alone(model: str) -> None:
     twin = encoder.load("twin-pre", device="cpu")
     entry = twin.predict_masked(twin.trace("The [MASK] sat on the mat."), 8_000)[0]
     rank = entry.tokens.index("cat")
-    assert f"{entry.probabilities[rank]:.3f} (rank {rank + 1:,}) in twin-pre" in written(app)
+    assert f"{in_words(entry.probabilities[rank])} (rank {rank + 1:,}) in twin-pre" in written(app)
     words(app).set_value(5).run()  # "mat": the cat comes back
     assert "The cat sat on the **[MASK]**." in written(app)
     assert app.query_params["hidden_word"] == "5"
@@ -151,7 +152,7 @@ def test_a_model_with_classes_opens_with_them(model: str, given: dict[str, str])
     if "image" in given:
         trace = loaded.trace(digits.decode(digits.examples()["5"]))
         best, share = max(loaded.probabilities(trace).items(), key=lambda pair: pair[1])
-        assert f"probability {share:.3f}" in written(app)
+        assert f"probability {in_words(share)}" in written(app)
     assert f"Class: **{best}**" in written(app)
     app = visit("predict", model=model, predict="word", closed=True, **given)  # of a link
     assert_well(app)
@@ -200,7 +201,7 @@ def test_a_model_with_a_decoder_predicts_its_output() -> None:
     generation = encoder.load("dates-pre", device="cpu")
     found = generation.generate(generation.trace("the twenty-first of March 1998"))
     least = min(step.log_probability for step in found.steps)
-    assert f"{math.exp(least):.3f}" in written(app)
+    assert f"{in_words(math.exp(least))}" in written(app)
 
 
 def test_a_link_to_what_the_model_cannot_do_still_opens() -> None:

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder import EncoderError, Sound
 from encoder.edits import Replace
+from encoder.figures.numbers import in_words
 from encoder.inputs import sound_files, spoken_digits
 from encoder.inputs.sound import MOST_BYTES
 from encoder.measure import sounds as measured
@@ -76,8 +77,8 @@ def test_the_page_says_what_the_model_computes(model: encoder.AudioEncoder):
     over = measured.over_time(trace.attention(1, 2)[7], trace.layout)
     first = measured.pieces(over)[0]
     assert trace.labels[7] in written(app)
-    assert f"**{first.share:.3f}**" in written(app)
-    assert f"Special tokens: {over.special:.3f}" in written(app)
+    assert f"**{in_words(first.share)}**" in written(app)
+    assert f"Special tokens: {in_words(over.special)}" in written(app)
     found = model.probabilities(trace)
     best = max(found, key=found.__getitem__)
     assert f"**{best} ({found[best]:.1%})**" in words(app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import shlex
 import types
 from pathlib import Path
@@ -51,8 +52,11 @@ def test_every_text_has_its_rank_and_a_click_selects_it(minilm: encoder.TextEnco
     why = encoder.explain_score(minilm, QUERY, LINES[ranking.rows[0].place])
     strongest = max((*why.words_a, *why.words_b), key=lambda word: abs(word.effect))
     side = "query" if strongest in why.words_a else "text"
-    does = f"{'falls' if strongest.effect > 0 else 'rises'} by {number(abs(strongest.effect))}"
+    does = f"{'falls' if strongest.effect > 0 else 'rises'} by {number(abs(strongest.effect), 4)}"
     assert f"“**{strongest.word}**” of the {side}, the cosine {does}" in words(app)
+    answered = html.unescape("".join(element.proto.body for element in app.get("html")))
+    without = number(round(why.score, 4) - round(strongest.effect, 4), 4)
+    assert f"“{strongest.word}” of the {side}, the cosine {does}, from {number(why.score, 4)} to {without}." in answered
     last = ranking.rows[-1]
     app.button(key=f"texts:rank:{last.place}").click().run()
     assert_well(app)
@@ -330,7 +334,9 @@ def test_the_hits_are_those_of_the_engine(minilm: encoder.TextEncoder) -> None:
     assert f"**{hits[0].cosine:.3f}** (all tokens, mean: {mean})" in written(app)
     assert ("not in this corpus" in written(app)) == (tokens.count("dog") == 0)
     found = [label for label in labels(app) if label.startswith("**0.")]
-    assert [label[2:6] for label in found] == [f"{hit.cosine:.2f}" for hit in hits]
+    cosines = [one for label in found for one in label[2:].split("**", 1)[0].split(", ")]
+    assert sorted(cosines) == sorted(f"{hit.cosine:.2f}" for hit in hits)
+    assert len(found) == len({hit.text for hit in hits}), "a sentence has one line"
     of_texts = atlas.rows([hit.text for hit in hits])
     labelled = [of_texts[hit.text].labels[0] for hit in hits]
     shared = {pos: labelled.count(pos) for pos in labelled if labelled.count(pos) > 1}

@@ -256,13 +256,14 @@ def _draw(draw: Callable[[], None], view: View, area: DeltaGenerator, entry: Pag
         answer.room().caption(norm_change.sentence(view, entry.measured))
 
 
-def heading(about: str = "", *, badge: bool = True) -> DeltaGenerator:
+def heading(about: str = "", title: str = "", *, badge: bool = True) -> DeltaGenerator:
     """The title of the open page and the question that its picture answers; the badge of a model with moved norms.
 
     Returns the row that holds them, for what belongs next to them. A bare page has the row only.
 
-    about: what to look for, and the limits of the answer, in Markdown; it opens next to the question. badge: False
-    where the page may show the model as it was trained, and so says itself whose numbers they are.
+    about: what to look for, and the limits of the answer, in Markdown; it opens next to the question. title: of a part
+    that has its own; "": the page's. badge: False where the page may show the model as it was trained, and so says
+    itself whose numbers they are.
     """
     entry, view = st.session_state[_OPEN], st.session_state.get(_VIEW)
     moved = view.loaded.moved_norms if view is not None and badge else ""
@@ -273,7 +274,7 @@ def heading(about: str = "", *, badge: bool = True) -> DeltaGenerator:
         return row
     with row:
         now = f" :orange-badge[{view.loaded.config.norm_placement}-norm, not as trained]" if moved else ""
-        st.title(f"{entry.title}{now}", anchor=False, help=moved or None, width="content")
+        st.title(f"{title or entry.title}{now}", anchor=False, help=moved or None, width="content")
         glossary.question(entry.help, about)
     adjust.next_to(row)
     return row

@@ -10,6 +10,7 @@ from encoder import figures
 from encoder.documents import tables
 from encoder.documents.document import Section
 from encoder.figures import difference
+from encoder.figures.placements import PLACEMENT_NAMES, SIGNS
 from encoder.measure import map_comparison
 from encoder.measure.ranking import Weights
 from pages.components import PlotEvent, plot
@@ -18,6 +19,8 @@ from pages.core.widgets import Export, answer, comparison
 from pages.core.widgets.compared import Compared, signed
 from pages.core.words import gestures
 
+#: Name of a norm placement -> its sign, the same as in the curves of both.
+SIGN_OF = {PLACEMENT_NAMES[placement]: sign for placement, sign in SIGNS.items()}
 #: Up to this many steps all three maps fit into one row; more need two rows.
 IN_ONE_ROW = 24
 HEIGHT, TALL = 400, 460
@@ -121,7 +124,7 @@ def draw(
             text = side.title if sides.what == "sentences" else compared.described(side)
             if sides.moves_norms:  # the name says what differs, and leaves a phone no room for the model's
                 text = side.head_name
-            difference.name_side(figure, name, text, colours[name])
+            difference.name_side(figure, name, text, colours[name], SIGN_OF.get(name, "●"))
             alt = f"Attention map of {name}, {compared.described(side)}: queries downwards, keys to the right."
         with place:
             plot(
