@@ -92,15 +92,16 @@ def _door() -> None:
     except RoomError as error:
         say_error(error, st.info, icon=":material/block:")
         return
-    _kept_rooms()
-    st.markdown("Open a room, let the class join by its code, and teach **45 or 90 minutes** (“For teachers”).")
-    # A phone shows the first one above, and a laptop the second one at the left (page.css).
-    with st.container(key="classroom-doors"):
-        first, second = st.columns(2, gap="large")
-    with first, st.container(border=True, height="stretch"):  # thirty join a room that one opens
-        _join()
-    with second, st.container(border=True, height="stretch"):
-        _open()
+    with st.container(key="classroom-choices"):
+        _kept_rooms()
+        st.markdown("Open a room, let the class join by its code, and teach **45 or 90 minutes** (“For teachers”).")
+        # A phone shows the first one above, and a laptop the second one at the left (page.css).
+        with st.container(key="classroom-doors"):
+            first, second = st.columns(2, gap="large")
+        with first, st.container(border=True, height="stretch"):  # thirty join a room that one opens
+            _join()
+        with second, st.container(border=True, height="stretch"):
+            _open()
     _paths()
     next_page("lessons", "Which lesson fits your class?")
 

@@ -6,6 +6,7 @@ import numpy as np
 
 import encoder
 from encoder.edits import AblateHead, Mean, Replace, SetWeight
+from encoder.figures.numbers import in_words, three_digits
 from pages.core.inputs import edited
 from pages.core.inputs.edited import Step
 from pages.core.words.formulas import number
@@ -47,7 +48,7 @@ def test_every_page_marks_the_edits(minilm: encoder.TextEncoder) -> None:
     off = minilm.trace(TEXT, edits=[AblateHead(0, 1)])
     first = off.norms["embedding_norm"]
     app.select_slider(key="norm-slider").set_value("embedding_norm").run()
-    assert number(float(first.std[1])) in written(app)
+    assert three_digits(float(first.std[1])) in written(app)
     after = off.norms["layers.0.attention_norm"]
     app.select_slider(key="norm-slider").set_value("layers.0.attention_norm").run()
     assert f"standard deviation {number(float(after.std[1]))} →" in written(app)
@@ -111,7 +112,7 @@ def test_masked_words_shows_the_edited_run_of_the_sidebars_model() -> None:
     for name in ("twin-pre", "twin-post"):
         model = encoder.load(name, device="cpu")
         entry = model.predict_masked(model.trace(text, edits=[edit]), 1)[0]
-        assert f"**{entry.tokens[0]}** {entry.probabilities[0]:.3f} ({name})" in written(shown)
+        assert f"**{entry.tokens[0]}** {in_words(entry.probabilities[0])} ({name})" in written(shown)
     shown = visit("predict", edits="ablate_l0_h2", text=text)  # the twins, not the reader's model
     assert_well(shown)
     assert "without edits" in written(shown)

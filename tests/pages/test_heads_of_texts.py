@@ -24,7 +24,7 @@ def test_splade_words():
     app = visit("predict", model="twin-pre", predict="sparse")
     assert_well(app)
     assert f"{len(found.ids):,} words have a weight" in words(app)
-    assert float(charts(app)[0][0]["text"][0]) == pytest.approx(found.weights[0], abs=1e-3)
+    assert float(charts(app)[0][0]["text"][0]) == pytest.approx(found.weights[0], rel=5e-3)  # three digits
     assert "masked-word head" in sentences(visit("predict", model="minilm", predict="sparse"))
 
 
