@@ -44,7 +44,7 @@ def _shaded(
         share = min(1.0, abs(value) / (limit or 1.0))
         colour = f"rgba({ABOVE if value >= 0 else BELOW}, {0.75 * share:.3f})"
         title = ("+" if value > 0 else "") + number(value) if said is None else escape(said(text[start:end], value))
-        answers = "" if said is None else f' tabindex="0" data-said="{title}"'
+        answers = "" if said is None else f' role="button" tabindex="0" data-said="{title}"'
         found.append(f'<span style="background:{colour}" title="{title}"{answers}>{escape(text[start:end])}</span>')
         at = end
     rest = escape(text[at:])
