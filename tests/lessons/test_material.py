@@ -131,6 +131,21 @@ def test_a_folder_without_a_lesson_is_named(
     assert not (tmp_path / "made").exists()
 
 
+def test_a_key_to_another_question_than_the_text_asks_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(library.ROOT, "")  # the command sets it
+    (own := tmp_path / "own").mkdir()
+    import_params()
+    lesson = library.find("04-heads")
+    assert lesson is not None
+    text = (library.SHIPPED / "04-heads.md").read_text(encoding="utf-8")
+    other = re.sub(r"(?m)^ask: .*L0 H2.*$|^title: .*$", lambda line: line[0].replace("title: ", "title: My "), text)
+    (own / "mine.md").write_text(re.sub(r"(?m)^layer: \d+$", "layer: 5", other), encoding="utf-8")
+    assert command.main(["material", f"--lessons-root={own}", str(tmp_path / "made")]) == 0
+    assert "mine.md:" in capsys.readouterr().err
+
+
 def test_a_code_has_the_answers_and_a_bad_one_is_a_sentence() -> None:
     import_params()
     lesson, answers = codes.read(code("03b-from-weight-to-output", {"1": 4, "5": 1, "7": "Länge und Gewicht."}))

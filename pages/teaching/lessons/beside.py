@@ -98,9 +98,10 @@ def _card(opened: Open) -> None:
 
 
 def _closed(opened: Open) -> None:
-    """What is right of a task without a page, when the class has seen it."""
+    """What is right of a task without a page, when the class has seen it, and no other question is open."""
     question, now = opened.step.question, session.room()
-    if question is not None and now is not None and had_result(now, question):
+    if question is not None and now is not None and now.question is None and had_result(now, question):
+        st.markdown(f"**{in_markdown(question.ask)}**")
         outcome.truth(question, look_of(opened.step.view))
 
 

@@ -90,6 +90,7 @@ def _preview(file: Path) -> int:
 def _material(folder: Path, server: str = "", own: str = "") -> int:
     from pages.core.frame.frame import import_params
     from pages.teaching.lessons import library, material
+    from pages.teaching.lessons.check import check
 
     import_params()
     if own:
@@ -101,6 +102,10 @@ def _material(folder: Path, server: str = "", own: str = "") -> int:
         if faults:
             print(*faults, sep="\n", file=sys.stderr)
             return 1
+        for one in filter(library.is_own, lessons):
+            path = Path(own, f"{one.name}.md")
+            for finding in check(path):  # a view of another head than the text's gives a key to another question
+                print(f"{path}:{finding.line}: {finding.reason}", file=sys.stderr)
     for file in material.write(folder, server):
         print(f"{file}: written.")
     return 0
