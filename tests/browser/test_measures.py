@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.conftest import check_width, wait_for_query
+from tests.conftest import check_width, query, wait_for_query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -61,6 +61,9 @@ def test_layers_queries_and_keys_are_chosen_by_a_click(visit: Callable[..., Page
     assert head is not None
     assert box is not None
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    wait_for_query(page, head=head[1:])
+    assert query(page)["share_of"].endswith(head)
+    page.get_by_text("Norm-weighted", exact=True).click()
     wait_for_query(page, beyond="moves", head=head[1:])
     click_point(page, "Three curves", 0, 4)
     wait_for_query(page, layer="4")
