@@ -55,10 +55,13 @@ function cutPanel(panel, room) {
   noMoreBelow(panel);
 }
 
-// At the end of the content the sign goes.
+// At the end of the content the sign goes. It keeps its room: rows that moved now would leave a click that has begun.
 function noMoreBelow(panel) {
+  /** @type {HTMLElement | null} */
   const more = panel.querySelector(".enc-model-more");
-  if (more) more.hidden = panel.scrollTop + panel.clientHeight >= panel.scrollHeight - 2;
+  if (!more) return;
+  const isEnd = panel.scrollTop + panel.clientHeight >= panel.scrollHeight - 2;
+  more.style.visibility = isEnd ? "hidden" : "";
 }
 
 // The panel of the open part: what it holds, where it is, its keys.

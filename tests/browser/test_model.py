@@ -148,9 +148,23 @@ def test_one_number_goes_from_the_text_to_the_sentence_vector(visit: Callable[..
         expect(page.locator(".enc-model")).to_have_attribute("data-opened", part)
 
 
+#: Where in the open part a button is when the part is scrolled to its end, and two frames later.
+SCROLLED_TO_THE_END = """async name => {
+  const panel = document.querySelector(".enc-model-opened");
+  const button = [...panel.querySelectorAll("button")].find(({ textContent }) => textContent === name);
+  const place = () => Math.round(button.getBoundingClientRect().top - panel.getBoundingClientRect().top);
+  panel.scrollTop = panel.scrollHeight;
+  const before = place();
+  for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+  return [before, place()];
+}"""
+
+
 def test_the_check_of_a_number_keeps_its_result_and_its_title_in_view(visit: Callable[..., Page]) -> None:
     page = visit("/?start=1&text=The+cat+sat+on+a+mat&layer=2&head=3&i=2&j=3&step=scores", width=1366, height=600)
     opened = page.locator(".enc-model-opened")
+    before, after = page.evaluate(SCROLLED_TO_THE_END, "Check this number")
+    assert after == before, "a click that began as the panel reached its end would miss the button"
     page.get_by_role("button", name="Check this number").click()
     wait_for_query(page, check="1")
     opened.locator("tbody tr").first.wait_for()
