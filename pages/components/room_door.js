@@ -19,7 +19,8 @@ class RoomDoor {
     const { header: { code, secret, left } } = unpack(component.data);
     if (left) forgetSeat();
     this.root.replaceChildren(...(code ? this.link(code, secret) : []));
-    if (!code) this.offerRooms();
+    if (code) document.documentElement.classList.remove("enc-teaches-already");
+    else this.offerRooms();
   }
 
   link(code, secret) {
@@ -49,9 +50,11 @@ class RoomDoor {
       return button;
     }));
     this.root.classList.remove("enc-door-waits");
+    document.documentElement.classList.toggle("enc-teaches-already", open.length > 0); // page.css of the classroom
   }
 
   destroy() {
+    document.documentElement.classList.remove("enc-teaches-already");
     this.root.remove();
   }
 }

@@ -206,6 +206,7 @@ def test_every_view_has_its_room(
     page.locator(MAP).press("+")
     page.wait_for_function(ZOOMED, arg=n_tokens)
     wait_until_none(page, BADLY_PLACED)
+    page.wait_for_timeout(300)  # a zoom is sent when it has been still for 150 ms; by itself, not with a click
     for view in ("lines", "text"):
         show(page, view)
         wait_until_none(page, OVERLAPS)

@@ -211,8 +211,9 @@ def test_a_wall_has_room_for_what_is_right_and_for_what_a_large_class_said(
         asked = Asked(f"R-{number}", question.definition(), step.view, revealed=True)
         shown = stage.face(asked, question, look, answers, len(answers), code)
         wall.evaluate("(shown) => { document.querySelector('.enc-wall').outerHTML = shown; }", shown)
-        for found in (wall.evaluate(HIDDEN_ROWS), wall.evaluate(SMALL), wall.evaluate(CUT, [ON_WALL, 0])):
-            assert found == [], number
+        wait_until_none(wall, HIDDEN_ROWS)  # the first bold letters ask for their font
+        wait_until_none(wall, SMALL)
+        wait_until_none(wall, CUT, [ON_WALL, 0])
 
 
 def test_the_first_screen_of_a_laptop_has_what_comes_next_and_whom_to_ask(visit: Callable[..., Page]) -> None:

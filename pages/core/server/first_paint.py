@@ -41,8 +41,12 @@ _ROOT = b'<div id="root"></div>'
 
 @lru_cache(maxsize=1)
 def style() -> str:
-    """The style sheets next to the modules of pages/, but for those of the components, which have their own."""
-    files = sorted(path for path in PAGES.rglob("*.css") if path.parent.name != "components")
+    """The style sheets next to the modules of pages/.
+
+    But for those of the components, which have their own, and those in a folder `sent`, which only a screen of a class
+    gets: each rule costs every page time.
+    """
+    files = sorted(path for path in PAGES.rglob("*.css") if path.parent.name not in ("components", "sent"))
     return "".join(path.read_text(encoding="utf-8") for path in files)
 
 

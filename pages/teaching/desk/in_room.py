@@ -7,6 +7,7 @@ page of its own.
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -19,6 +20,9 @@ from pages.teaching.rooms import follow, session
 from pages.teaching.rooms.room import spaced
 from pages.teaching.rooms.session import DESK
 from pages.teaching.stage import ballot, closed, wall
+
+#: Style sheets of the screens of a class, for no other page. They stand before the app's own, which wins between equals.
+SENT = Path(wall.__file__).parent / "sent"
 
 
 class InRoom:
@@ -59,6 +63,7 @@ class InRoom:
         """Draw what this screen shows of the room's question; returns whether the page is drawn, too."""
         own, now = session.seat(), session.room()
         if (end := session.ended()) is not None:
+            st.html(SENT / ("wall.css" if end.wall else "ballot.css"))
             closed.draw(end)
             return False
         if own is None or now is None:
@@ -66,8 +71,10 @@ class InRoom:
                 st.info(said, icon=":material/group_off:")
             return True
         if own.wall:
+            st.html(SENT / "wall.css")
             return wall.draw(now)
         if not own.teaches:
+            st.html(SENT / "ballot.css")
             return ballot.draw(own, now, self.folder)
         return self.folder == DESK or question_box.draw(now)
 

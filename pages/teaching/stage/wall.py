@@ -1,7 +1,7 @@
 """The wall: the room on a projector. Code and QR code first, then each question with live bars, and what is true.
 
 It is a screen of its own (`wall=1` in the address of the room), so nothing of the teacher's tools is on it. Every
-letter has at least a thirtieth of the window's height: stage.css gives all sizes in parts of it.
+letter has at least a thirtieth of the window's height: sent/wall.css gives all sizes in parts of it.
 """
 
 import html
