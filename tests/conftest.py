@@ -327,6 +327,10 @@ SETTLED = """() => {
 }"""
 
 
+#: Waits so many milliseconds by the page's own clock: what the page has put off for a shorter time is done then.
+LATER = "wait => new Promise(done => setTimeout(() => setTimeout(done), wait))"
+
+
 def settle(page: Page, timeout: float = PATIENCE) -> None:
     """Wait until the page's script has ended and all is drawn."""
     page.wait_for_function(SETTLED, timeout=timeout)

@@ -55,7 +55,7 @@ function cutPanel(panel, room) {
   noMoreBelow(panel);
 }
 
-// At the end of the content the sign goes. It keeps its room: rows that moved now would leave a click that has begun.
+// Hides the sign at the end of the content. It keeps its room, so no button moves under a click.
 function noMoreBelow(panel) {
   /** @type {HTMLElement | null} */
   const more = panel.querySelector(".enc-model-more");

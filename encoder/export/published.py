@@ -45,7 +45,7 @@ KIND = "a set of published pages"
 def read_view(link: str) -> Link:
     """What a link of the app shows, "heads?text=A+cat&layer=2&head=3"; the server before it does not matter.
 
-    Raises EncoderError for a page that cannot be published, and for a link without a text or a file.
+    Raises EncoderError if the page cannot be published, or if the link has neither a text nor a file.
     """
     view = read_link(link)
     if view.page == FORMER:

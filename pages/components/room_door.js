@@ -44,6 +44,7 @@ class RoomDoor {
     this.root.classList.toggle("enc-door-waits", kept.length > 0); // its place is kept: nothing moves under a pointer
     const areOpen = await Promise.all(kept.map(([code]) => isOpen(code)));
     const open = kept.filter((_, place) => areOpen[place]).slice(0, 3);
+    if (!this.root.isConnected) return; // the visitor has left the page
     this.root.replaceChildren(...open.map(([code, { key }]) => {
       const button = make("button", { type: "button", class: "enc-door-teach" }, `Teach room ${code} again`);
       button.addEventListener("click", () => this.component.setTriggerValue("teach", { code, key, id: eventId() }));

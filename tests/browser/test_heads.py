@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 import encoder
-from tests.conftest import check_width, settle, wait_for_query, wait_until_none
+from tests.conftest import LATER, check_width, settle, wait_for_query, wait_until_none
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -206,7 +206,7 @@ def test_every_view_has_its_room(
     page.locator(MAP).press("+")
     page.wait_for_function(ZOOMED, arg=n_tokens)
     wait_until_none(page, BADLY_PLACED)
-    page.wait_for_timeout(300)  # a zoom is sent when it has been still for 150 ms; by itself, not with a click
+    page.evaluate(LATER, 300)  # the page sends a zoom 150 ms later, on its own clock; not in one message with the click
     for view in ("lines", "text"):
         show(page, view)
         wait_until_none(page, OVERLAPS)

@@ -104,3 +104,6 @@ def test_a_style_sheet_of_a_page_is_in_it_and_one_of_a_component_is_not():
     style = first_paint.style()
     assert (first_paint.PAGES / "heads" / "page.css").read_text(encoding="utf-8") in style
     assert (first_paint.PAGES / "components" / "curves.css").read_text(encoding="utf-8") not in style
+    for name in ("ballot.css", "wall.css"):
+        sheet = first_paint.PAGES / "teaching" / "stage" / "sent" / name
+        assert sheet.read_text(encoding="utf-8") not in style

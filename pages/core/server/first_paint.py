@@ -41,10 +41,9 @@ _ROOT = b'<div id="root"></div>'
 
 @lru_cache(maxsize=1)
 def style() -> str:
-    """The style sheets next to the modules of pages/.
+    """The style sheets next to the modules of pages/, without those of components and of folders named `sent`.
 
-    But for those of the components, which have their own, and those in a folder `sent`, which only a screen of a class
-    gets: each rule costs every page time.
+    A component loads its own. Those in `sent` are sent to the screens of a class only: a rule costs time on every page.
     """
     files = sorted(path for path in PAGES.rglob("*.css") if path.parent.name not in ("components", "sent"))
     return "".join(path.read_text(encoding="utf-8") for path in files)

@@ -21,7 +21,7 @@ from pages.teaching.rooms.room import spaced
 from pages.teaching.rooms.session import DESK
 from pages.teaching.stage import ballot, closed, wall
 
-#: Style sheets of the screens of a class, for no other page. Between equal rules the app's own, which come later, win.
+#: Style sheets for the screens of a class only. The app's own come later, so they win where both are as specific.
 SENT = Path(wall.__file__).parent / "sent"
 
 
