@@ -216,6 +216,16 @@ def test_a_wall_has_room_for_what_is_right_and_for_what_a_large_class_said(
         wait_until_none(wall, CUT, [ON_WALL, 0])
 
 
+@pytest.mark.slow("a way of the stage that few use")
+def test_a_projector_of_720_rows_shows_a_whole_step(visit: Callable[..., Page]) -> None:
+    desk, large, _, _ = room(visit)
+    wall = visit(large.evaluate("location.pathname + location.search"), width=1280, height=720)
+    begin(desk, "02-embedding-and-position")
+    together(desk, large, wall)
+    wall.locator(".enc-model-legend li").first.wait_for()
+    wait_until_none(wall, CUT, [".enc-wall-prose, .enc-model-names text, .enc-model-legend li", 0])
+
+
 def test_the_first_screen_of_a_laptop_has_what_comes_next_and_whom_to_ask(visit: Callable[..., Page]) -> None:
     desk, wall, phone, code = room(visit)
     other = visit(f"/classroom?room={code}", **PHONE)

@@ -44,8 +44,12 @@ _HEAD = """
 """
 
 
-#: Type of the model's picture on a wall, and the share of the window that the step's text has above it.
-_WALL = ".enc-on-wall .st-key-lesson-stage {{ --enc-type: {type}; --enc-stage-text: {text}; }}"
+#: Type of the model's picture on a wall, and the share of the window that the step's text has above it. A projector of
+#: 720 rows gets two thirds of the type of one of 1,080: the same share of the window.
+_WALL = """
+.enc-on-wall .st-key-lesson-stage {{ --enc-type: {type}; --enc-stage-text: {text};
+  @media (max-height: 800px) {{ --enc-type: {low:.2g}; }} }}
+"""
 #: The types: with few words; next to a decoder; of a long sentence below a text.
 _LARGE, _OF_PAIR, _BELOW_TEXT = 3, 2.1, 2
 #: Tokens that have room in large type below a text of so many letters at most, and the text's share.
@@ -63,11 +67,15 @@ def _on_wall(step: Step) -> str:
     try:
         look = look_of(step.view)
     except EncoderError:  # the page says why
-        return _WALL.format(type=_LARGE, text=text)
+        return _sized(_LARGE, text)
     if look.loaded.decoder is not None:
-        return _WALL.format(type=_OF_PAIR, text=text)
+        return _sized(_OF_PAIR, text)
     is_large = look.trace.n_tokens <= _MOST_LARGE and len(step.prose) <= _MOST_LETTERS
-    return _WALL.format(type=_LARGE if is_large or not text else _BELOW_TEXT, text=text)
+    return _sized(_LARGE if is_large or not text else _BELOW_TEXT, text)
+
+
+def _sized(size: float, text: float) -> str:
+    return _WALL.format(type=size, low=size * 2 / 3, text=text)
 
 
 def style(step: Step | None = None) -> str:
