@@ -4,8 +4,12 @@ A method such as `Trace.save_html` calls `verbs.above.save_html`, so it imports 
 sets `above` to `encoder.provided`, the one module that has the functions. `Above` lists them all.
 """
 
-from pathlib import Path
-from typing import Any, Protocol
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Above(Protocol):

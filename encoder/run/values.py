@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -204,9 +204,9 @@ class Run:
     edits: tuple[Edit, ...] = ()
     place: Place = Place()
 
-    @property
+    @cached_property
     def of_pass(self) -> Run:
-        """The same forward pass, of which no part is chosen: the key of its numbers."""
+        """The same forward pass, of which no part is chosen: the key of its numbers. A page asks a hundred times."""
         return self if self.place == Place() else dataclasses.replace(self, place=Place())
 
     @property
