@@ -421,8 +421,8 @@ class Pipeline:
     end: End
     #: The model that it belongs to, with which `candidates` of a fault compare.
     model: TextEncoder
-    #: Whether vectors come in the order of the texts' lengths.
-    by_length: bool = False
+    #: The place of each vector's text, where it is not its own; "length": from the longest text to the shortest.
+    order: tuple[int, ...] | Literal["length"] = ()
 
     @classmethod
     def of(cls, model: TextEncoder, prompt: str | None = None) -> Pipeline:
@@ -459,7 +459,9 @@ class Pipeline:
 
     def sources(self, texts: Sequence[str]) -> list[int]:
         """The text of each vector, by its place."""
-        return by_length(texts) if self.by_length else list(range(len(texts)))
+        if self.order == "length":
+            return by_length(texts)
+        return list(self.order) if len(self.order) == len(texts) else list(range(len(texts)))
 
     @cached_property
     def width(self) -> int:

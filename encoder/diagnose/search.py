@@ -157,6 +157,7 @@ class _Search:
             texts,
             theirs,
             right=agree if np.isfinite(distances).all() else None,
+            ours=self.right,
             tokens=base.lengths(texts),
             limit=base.front.limit if isinstance(base.front, Front) else sys.maxsize,
         )
@@ -459,10 +460,12 @@ class _Search:
             return float("inf")
         try:
             order, theirs = [*range(len(places))], self.theirs[sorted(places)]
-            if pipeline.by_length:  # other texts have the vectors of these places
-                sources = [pipeline.sources(self.texts)[place] for place in sorted(places)]
-                states = pipeline.front.states(self.texts, sources)
-                order = [sorted(sources).index(one) for one in sources]
+            if pipeline.order:  # other texts have the vectors of these places
+                of_all = pipeline.sources(self.texts)
+                sources = [of_all[place] for place in sorted(places)]
+                run = sorted(set(sources))
+                states = pipeline.front.states(self.texts, run)
+                order = [run.index(one) for one in sources]
             found = pipeline.end.of(states)[order]
             if pipeline.end.stored != "float32":
                 found = comparing.settled(found, pipeline.end.unrounded.of(states)[order], theirs)

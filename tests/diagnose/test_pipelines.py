@@ -69,3 +69,18 @@ def test_the_text_that_separates_two_causes_does(wrong: dict[str, Any], tmp_path
     alone = diagnose.find(tmp_path, [text], program.embed((text,)), together=1)
     assert [one.name for one in alone.faults] == (["fixed-padding"] if "fixed" in wrong else []), alone.said
     assert alone.verdict == ("fault" if "fixed" in wrong else "sound")
+
+
+@pytest.mark.parametrize("moved", ["exchanged", "by a place", "by length"])
+def test_vectors_of_other_texts_are_named(moved: str, tmp_path: Path):
+    """Also where one comes twice, and no order of the texts gives them all."""
+    program = Case("bert", "order", {}, (), seed=3).make(tmp_path)
+    order = {
+        "exchanged": [1, 0, *range(2, len(TEXTS))],
+        "by a place": [*range(1, len(TEXTS)), len(TEXTS) - 1],
+        "by length": sorted(range(len(TEXTS)), key=lambda place: -len(TEXTS[place])),
+    }[moved]
+    found = diagnose.find(tmp_path, TEXTS, program.embed()[order], together=1)
+    assert [one.name for one in found.faults] == ["text-order"], found.said
+    assert found.faults[0].parameters["order"] == ("length" if moved == "by length" else order)
+    assert not found.alternatives

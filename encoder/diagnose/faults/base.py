@@ -55,6 +55,8 @@ class Clues:
     lengths: tuple[int, ...] = ()
     #: Models that the other program may have opened in place of this one, or whose tokenizers it may use.
     others: tuple[TextEncoder | SignalEncoder, ...] = ()
+    #: The vectors of the right pipeline, [N, D']; None: not yet known.
+    ours: np.ndarray | None = None
     #: Texts whose vectors are right, by their places; None: not yet known.
     right: frozenset[int] | None = field(default=None)
     #: The tokens of each text, before it is cut.

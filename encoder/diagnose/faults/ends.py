@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
+from encoder.diagnose.comparing import SAME
 from encoder.diagnose.faults.base import EVERY_INPUT, Clues, Fault, refuse_unless, register
-from encoder.diagnose.pipeline import Pipeline, Stage, Step
+from encoder.diagnose.pipeline import Pipeline, Stage, Step, by_length
 from encoder.inputs.layout import InputKind
 from encoder.model.pooling import Dense, DenseActivation
 
@@ -28,6 +29,8 @@ IN_WORDS = {
     "first_two": "the mean of the vectors of the first two tokens",
     "attention": "a sum of the vectors that is weighted by attention",
 }
+#: Vectors of other texts that a sentence names.
+MOST_MOVED = 3
 #: Those that are tried.
 WAYS = ("cls", "mean", "last", "max", "pooler", "mean_of_words", "mean_sqrt_len", "weighted_mean", "after_first")
 
@@ -267,14 +270,46 @@ class OutputScale(Fault):
 @register
 @dataclass(frozen=True)
 class TextOrder(Fault):
-    """Vectors come back in the order of the texts' lengths."""
+    """Vectors come back in another order: sorted by the texts' lengths, exchanged, moved by a place, or repeated."""
 
+    #: The place of each vector's text; "length": from the longest text to the shortest.
+    order: tuple[int, ...] | Literal["length"]
     name: ClassVar[str] = "text-order"
     most_together: ClassVar[int] = 0
     stage: ClassVar[Stage] = "vector"
     rank: ClassVar[int] = 6
     said: ClassVar[str] = "gives the vectors in the order of the texts' lengths, the longest first"
-    remedy: ClassVar[str] = "Undo the sorting of the batch before you store the vectors."
+    remedy: ClassVar[str] = "Put the vectors back into the order of the texts before you store them."
+
+    @classmethod
+    def candidates(cls, pipeline: Pipeline, clues: Clues) -> Iterable[Self]:
+        known = [*range(len(clues.texts))], by_length(clues.texts)
+        order = _nearest(clues)
+        return [cls("length")] if [*order] in known else [cls("length"), cls(order)]
 
     def apply(self, pipeline: Pipeline) -> Pipeline:
-        return dataclasses.replace(pipeline, by_length=True)
+        return dataclasses.replace(pipeline, order=self.order)
+
+    def _said(self, parameters: dict[str, Any]) -> str:
+        if self.order == "length":
+            return self.said
+        moved = [(place + 1, source + 1) for place, source in enumerate(self.order) if source != place]
+        if len(moved) == 2 and moved[0] == moved[1][::-1]:
+            return f"exchanges the vectors of texts {moved[0][0]} and {moved[0][1]}"
+        some = ", ".join(f"vector {place} is that of text {source}" for place, source in moved[:MOST_MOVED])
+        more = len(moved) - MOST_MOVED
+        return f"gives vectors to other texts: {some}{f', and {more:,} more' if more > 0 else ''}"
+
+
+def _nearest(clues: Clues) -> tuple[int, ...]:
+    """The text whose right vector has the largest cosine with each vector; its own, where no other's is larger."""
+    own = tuple(range(len(clues.texts)))
+    if clues.ours is None or clues.ours.shape != clues.vectors.shape:
+        return own
+    ours, theirs = (
+        one / np.maximum(np.linalg.norm(one, axis=1, keepdims=True), 1e-12) for one in (clues.ours, clues.vectors)
+    )
+    cosines = theirs @ ours.T
+    best = cosines.argmax(axis=1)
+    is_own = cosines[own, own] >= cosines[own, best] - SAME
+    return tuple(np.where(is_own, own, best).tolist())
