@@ -15,7 +15,8 @@ export function legendOf(view) {
     return [legendItem([], said)];
   }
   if (isFar(view)) return fromAfar(header);
-  const band = `width of a band: length of the token’s vector in the residual stream, here up to ${
+  const normed = header.norms.length && header.norm !== "pre" ? withNorm(", after each LayerNorm", header) : "";
+  const band = `width of a band: length of the token’s vector in the residual stream${normed}, here up to ${
     threeDigits(view.widest)
   }`;
   const isConformer = sublayersOf(header).includes("convolution");

@@ -16,7 +16,7 @@ Shapes: S passages, B bins, U units.
 """
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ import pandas as pd
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.model.shown import Shown
-from encoder.scores.parts import Part, cut_at, parts, sentences
+from encoder.scores.parts import Level, Part, cut_at, parts, sentences
 from encoder.scores.sides import masked_pool, side_of
 from encoder.trace import gradual
 
@@ -45,7 +45,8 @@ class PositionSensitivity(Shown):
     places [B]: the middle of each bin, 0 to 1; effect [B]: geometric mean effect there, NaN without a passage; low,
     high [B]: its 95% interval, of the place only; index: the Position Sensitivity Index; by_chance: 95% of draws
     without an effect of place have a smaller index; passages: of a single text (words, effect in its place); of_ends:
-    95% interval of `first_over_last`; cut_at: the words at which a single text was cut.
+    95% interval of `first_over_last`; cut_at: the words at which a single text was cut; level: what the passages are,
+    phrases or words of a text with fewer than 3 sentences.
     """
 
     places: np.ndarray
@@ -59,6 +60,7 @@ class PositionSensitivity(Shown):
     n_runs: int
     of_ends: tuple[float, float]
     cut_at: str = ""
+    level: Level = "sentence"
 
     def __repr__(self) -> str:
         return f"<PositionSensitivity {self.index:.2f} of {self.n_texts:,} texts, {self.n_runs:,} runs>"
@@ -86,12 +88,13 @@ def position_sensitivity_gradually(
     squares: list[np.ndarray] = []
     passages: tuple[tuple[str, float], ...] = ()
     cut = ""
+    level: Level = "sentence"
     for done, text in enumerate(given):
         sentence = model.tokenize(text, max_tokens=model.max_embed_tokens)
         most = _most(len(sentence)) if len(given) == 1 else PASSAGES_OF_SEVERAL
         found = _passages(sentences(sentence), most)
         if len(found) < 3 and len(given) == 1:  # phrases or words of a short text
-            found = parts(sentence, most)[0]
+            found, level = parts(sentence, most)
         if len(found) >= 3:
             labels, cut = [text[slice(*part.span)] for part in found], cut_at(sentence)
             square = np.zeros((len(labels), len(labels)))  # a row for each passage, a column for each place
@@ -104,7 +107,8 @@ def position_sensitivity_gradually(
     if not squares:
         raise EncoderError("The effect of places needs a text of at least 3 sentences, or 3 words: add some.")
     alone = len(given) == 1
-    return of_squares(squares, seed, passages if alone else (), cut if alone else "")
+    whole = of_squares(squares, seed, passages if alone else (), cut if alone else "")
+    return replace(whole, level=level)
 
 
 position_sensitivity = gradual.at_once(position_sensitivity_gradually, "position_sensitivity")

@@ -27,7 +27,7 @@ def answer(view: View, bytes_each: int) -> Cost:
     )
     st.markdown(
         f"One pass of n = {n_tokens:,} tokens through {layers} needs **{short(found.flops)}FLOP** of work{kinds}, and "
-        f"memory for **{short(found.weights)}B** of weights."
+        f"memory for **{short(found.weights)}B** of weights: {short(view.loaded.n_parameters)} parameters."
     )
     return found
 

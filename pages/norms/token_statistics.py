@@ -80,15 +80,17 @@ def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figur
 def ends_in_words(selected: Selected, moment: str, statistic: str) -> str:
     """What a norm does to every vector; the largest and the smallest number of the shown map, before and after."""
     found, at = selected.statistics, ("mean", "std").index(statistic)
-    what = f" {STATISTICS[statistic].lower()} before → after"
     pairs = []
-    for which, place in zip((f"Largest{what}", "smallest"), found.ends(moment, statistic), strict=True):
+    for which, place in zip(("largest", "smallest"), found.ends(moment, statistic), strict=True):
         before, after = (three_digits(numbers[at][place]) for numbers in (found.before, found.after))
         pairs.append(
             f"{which} **{before} → {after}** ({selected.quoted(place[1])}, {figures.norm_label(found.names[place[0]])})"
         )
-    effect = EFFECTS[selected.trace.config.norm_kind].replace(" and ", ", ")
-    return f"{selected.kind} sets {effect}, then applies {selected.parameters}. {', '.join(pairs)}."
+    effect = EFFECTS[selected.trace.config.norm_kind]
+    return (
+        f"{selected.kind} sets {effect}; applying {selected.parameters} changes that again. "
+        f"{STATISTICS[statistic]} before → after: {', '.join(pairs)}."
+    )
 
 
 def selected_in_words(selected: Selected, *statistics: str) -> str:

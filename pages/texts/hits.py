@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -14,7 +15,7 @@ from pages.components.lazy import expander
 from pages.core.stores import results
 from pages.core.widgets import answer
 from pages.core.words import errors_said, in_columns, number, plain
-from pages.state import state
+from pages.state import controlled, state
 from pages.texts.params import Params
 from pages.texts.subject import Subject
 
@@ -35,11 +36,17 @@ def two(subject: Subject) -> None:
         st.info(f"The shares of the query’s words are those of a cosine, and this score is {ranking.kind}.")
         return
     others = [one.place for one in ranking.rows if one.place != place][:CHOICES]
-    asked = subject.params.against
-    if asked not in others:
-        state.put(Params.against, others[0])
     names = {one: f"{ranking.of(one).rank}. {ranking.collection.texts[one][:80]}" for one in others}
-    other = state.selectbox(Params.against, "Compare with", others, format_func=names.__getitem__)
+    asked = subject.params.against
+    other = controlled(  # the first one until another is chosen, also of the next query
+        st.selectbox,
+        "Compare with",
+        others,
+        key="texts:against",
+        value=asked if asked in others else others[0],
+        take=partial(state.put, Params.against),
+        format_func=names.__getitem__,
+    )
     of_query = subject.of_query()
     if of_query is None:
         return

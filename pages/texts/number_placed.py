@@ -7,6 +7,7 @@ import streamlit as st
 
 from encoder import scores
 from encoder.probe import examples
+from pages.core.inputs import unknown_words
 from pages.core.stores import cache
 from pages.core.words import number, plain
 from pages.state import state
@@ -23,12 +24,15 @@ BRIEF, NAME = 160, 60
 
 def draw(subject: Subject) -> None:
     """The score and its place among random pairs, in one line, and what was cut."""
-    why, ranking = subject.why, subject.ranking
+    why = subject.why
+    ranking = None if subject.place is None else subject.ranking  # in which the text is
     score = f"{why.kind} **{number(why.score, 4)}**"
     said = f"{score[0].upper()}{score[1:]}"
     if ranking is not None and subject.place is not None:
         rank = f"rank **{ranking.of(subject.place).rank}** of {len(ranking.scores):,}"
         said = f"“**{plain(_brief(subject.text, NAME))}**”, {rank}: {score}"
+    elif subject.given is None:  # a text that is in no list
+        said = f"“**{plain(_brief(subject.text, NAME))}**”: {score}"
     if ranking is not None and subject.given is None and ranking.usual is not None:
         usual, best = ranking.usual, number(ranking.rows[0].score, 4)
         none = st.container(key="texts-none")  # page.css
@@ -53,6 +57,14 @@ def draw(subject: Subject) -> None:
                 f"“{plain(side.cut_at)}”.",
                 icon=":material/content_cut:",
             )
+    _unknown(subject)
+
+
+def _unknown(subject: Subject) -> None:
+    """A sentence about words of query and text that the tokenizer does not know."""
+    read = [(side.model, side.sentence) for side in subject.why.source.sides if side.sentence is not None]
+    if read and (said := unknown_words.of_sources([sentence for _, sentence in read], read[0][0])):
+        st.info(plain(said), icon=":material/unknown_document:")
 
 
 def _brief(text: str, most: int = BRIEF) -> str:

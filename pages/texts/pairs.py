@@ -12,6 +12,9 @@ from pages.texts.subject import Subject, largest_first
 
 #: Pairs that the answer names.
 LARGEST = 5
+#: Up to so many rows the map is only as high as they need, so that the names of its columns are on the first screen:
+#: pixels of a row, and of axes and colour bar.
+FEW_ROWS, ROW, AROUND = 12, 32, 130
 
 
 def draw(subject: Subject) -> None:
@@ -21,7 +24,7 @@ def draw(subject: Subject) -> None:
     if split is None or not split.matrix.size:
         st.info(f"A {why.kind} with an empty text has no pairs of words: type a word in each text.")
         return
-    n_columns = split.matrix.shape[1]
+    n_rows, n_columns = split.matrix.shape
     named = [divmod(place, n_columns) for place in largest_first(split.matrix.ravel())[:LARGEST]]
     with answer.area():
         answer.draw(
@@ -36,6 +39,7 @@ def draw(subject: Subject) -> None:
         plot(
             similarity_heatmap(split.matrix, *split.labels, title=f"part of the {why.kind}", axes=("query", "text")),
             key="texts-pairs",
+            height=AROUND + ROW * n_rows if n_rows <= FEW_ROWS else None,
             alt="Map of all pairs of words: what each pair adds to the score, around 0.",
         )
     spread = float(np.median(split.error))

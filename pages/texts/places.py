@@ -99,6 +99,6 @@ def _said(found: texts.PositionSensitivity) -> str:
     if not found.is_certain:
         return f"{said}. The interval includes 1, so {which} cannot tell whether beginning or end counts more."
     more, less = ("beginning", "end") if found.first_over_last > 1 else ("end", "beginning")
-    if found.n_texts == 1 and not any(" " in words for words, _ in found.passages):  # a chunk has more than words
-        return f"{said}. Its passages are single words, so this says nothing about chunks of long texts."
+    if found.level in ("word", "phrase"):  # a chunk has sentences
+        return f"{said}. Its passages are {found.level}s, so this says nothing about chunks of long texts."
     return f"{said}. This suggests chunks that have their main sentence at the {more}, not at the {less}."

@@ -114,6 +114,32 @@ def test_a_miss_two_hits_and_all_hits_are_the_engines(minilm: encoder.TextEncode
     assert app.dataframe[0].value["Rank"].tolist() == [one.rank for one in ranking.rows[:10]]
 
 
+def test_two_hits_compares_with_the_first_other_hit_until_one_is_chosen(minilm: encoder.TextEncoder):
+    app = visit("texts", query=QUERY, explain="two")
+    assert "text_against" not in app.query_params
+    app.text_input(key="view:query").input("the storm at sea").run()
+    ranking = texts.rank(minilm, "the storm at sea", search.embed(minilm, LINES))
+    assert app.selectbox(key="texts:against").value == ranking.rows[1].place
+    third = ranking.rows[2].place
+    app.selectbox(key="texts:against").select(third).run()
+    assert_well(app)
+    assert app.selectbox(key="texts:against").value == third
+    assert app.query_params["text_against"] in (str(third), [str(third)])
+
+
+def test_words_that_the_tokenizer_does_not_know_are_named():
+    assert "[UNK]" not in sentences(visit("texts", query=QUERY))
+    app = visit("texts", query="\N{GRINNING FACE}")
+    assert_well(app)
+    assert "[UNK]" in sentences(app)
+
+
+def test_a_text_that_is_in_no_list_is_named_and_the_list_is_not_judged():
+    app = visit("texts", query="wrote angry letter landlord heating", similar_to="My cat sleeps.")
+    assert "None stands out" not in written(app)
+    assert "“**My cat sleeps.**”: cosine" in written(app)
+
+
 @pytest.mark.parametrize("model", ["digits-post", "digit-words", "spoken-words"])
 def test_an_image_or_a_sound_is_explained_as_the_engine_does(model: str):
     loaded = encoder.load(model, device="cpu")

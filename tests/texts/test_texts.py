@@ -150,7 +150,7 @@ def test_boilerplate_is_found_by_its_mean_effect(minilm: encoder.TextEncoder):
 def test_the_effect_of_places_is_measured_and_bounded(minilm: encoder.TextEncoder):
     text = " ".join(f"The {word} is in room {at}." for at, word in enumerate("kettle lamp chair door rug".split()))
     found = texts.position_sensitivity(minilm, text)
-    assert len(found.passages) == 5
+    assert (len(found.passages), found.level) == (5, "sentence")
     assert found.n_runs == 25, "each passage once at each place"
     assert (found.low <= found.effect).all()
     assert (found.effect <= found.high).all()
@@ -162,6 +162,7 @@ def test_the_effect_of_places_is_measured_and_bounded(minilm: encoder.TextEncode
     assert several.n_texts == 2
     short = texts.position_sensitivity(minilm, "Order 48213 never arrived.")
     assert [words for words, _ in short.passages] == ["Order", "48213", "never", "arrived."]
+    assert short.level == "word"
     with pytest.raises(EncoderError, match="3 sentences"):
         texts.position_sensitivity(minilm, "One. Two.")
 
