@@ -159,7 +159,7 @@ class PairEnd(TypedDict):
 
 
 class PartStrip(TypedDict):
-    """A whole vector of an open part. array: its name; role: "q", "k", "v" or ""."""
+    """A whole vector of an open part. array: its name; role: "q", "k", "v", "neuron" or ""."""
 
     name: str
     array: str
@@ -175,6 +175,8 @@ class PartHeader(TypedDict):
     formulas: list[str]
     notation: str
     component: int | None
+    #: Of strips with the role "neuron".
+    neuron: int | None
     #: The number of a full bar; None: the largest of the rows; 0: no bars.
     full: float | None
     heading: str

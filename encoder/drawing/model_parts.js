@@ -59,7 +59,7 @@ export function partPanel(view) {
   return [
     head,
     make("p", {}, found.said),
-    ...(found.formulas?.length ? [make("div", { class: "enc-model-math" }, ...found.formulas.map(formula))] : []),
+    ...formulas(found),
     ...(found.text ? [make("p", { class: "enc-model-formula" }, found.text)] : []),
     ...(found.notation ? [make("p", { class: "enc-model-notation" }, found.notation)] : []),
     ...strips(view, found),
@@ -74,6 +74,13 @@ function button(text, label, action, attributes = {}) {
   const element = make("button", { type: "button", ...(label ? { "aria-label": label } : {}), ...attributes }, text);
   element.addEventListener("click", action);
   return element;
+}
+
+// Each rule with its numbers beside it, where both fit: they come in turn.
+function formulas({ formulas: found = [] }) {
+  return found.filter((_, at) => at % 2 === 0).map((rule, at) =>
+    make("div", { class: "enc-model-math" }, formula(rule), formula(found[2 * at + 1]))
+  );
 }
 
 // The parts before and after this one: a reader follows a number from the text to the vector.
@@ -101,32 +108,34 @@ export function neighbour(view, offset) {
 // Whole vectors, a cell for each number; a click chooses the component whose arithmetic is shown.
 function strips(view, found) {
   if (!found.strips?.length) return [];
+  const neuron = Number.isInteger(found.neuron) ? `, neuron ${found.neuron}` : "";
   const widest = Math.max(...found.strips.map(({ array }) => view.arrays[array].data.length));
   return [make(
     "div",
     { class: "enc-model-strips" },
     ...found.strips.flatMap(({ name, array, role }) => {
       const values = view.arrays[array].data;
-      const own = found.component !== null && found.component < values.length;
+      const [place, cell] = role === "neuron" ? ["neuron", found.neuron] : ["component", found.component];
+      const own = Number.isInteger(cell) && cell < values.length;
       const map = make("canvas", { width: values.length, height: 1, role: "img" });
       map.setAttribute("aria-label", `${name}: ${values.length} numbers`);
       paintStrip(map, values, view.theme.dark);
       const strip = make("div", { class: "enc-model-vector", style: `width:${100 * values.length / widest}%` }, map);
       if (own) {
-        strip.append(make("i", { style: `left:${100 * (found.component + 0.5) / values.length}%` }));
+        strip.append(make("i", { style: `left:${100 * (cell + 0.5) / values.length}%` }));
         map.addEventListener("click", (event) => {
           const { left, width } = map.getBoundingClientRect();
           const at = Math.min(values.length - 1, Math.floor((event.clientX - left) / width * values.length));
-          if (values.length === widest || found.component < values.length) view.choice.choosePlace("component", at);
+          view.choice.choosePlace(place, at);
         });
       }
-      const number = own ? threeDigits(values[found.component]) : "";
+      const number = own ? threeDigits(values[cell]) : "";
       return [make("span", { class: role ? `enc-${role}` : "" }, name), make("div", {}, strip), make("b", {}, number)];
     }),
     make(
       "em",
       {},
-      found.component === null ? "" : `Numbers: component ${found.component}. `,
+      found.component === null ? "" : `Numbers: component ${found.component}${neuron}. `,
       found.component === null ? "" : make("span", { class: "enc-invites" }, "Select a strip to choose another. "),
       ...signColours(),
       " stronger: larger.",

@@ -67,9 +67,10 @@ class Row:
 @dataclass(frozen=True, eq=False)
 class Opened:
     """One part for the selected tokens. title, said: a heading and one sentence; value: its number; formulas: with
-    their numbers; notation: the meaning of their letters; strips: whole vectors, (name, values, "q", "k", "v" or
-    ""); component: of them, in the formulas; heading: of the rows; chosen: the `at` of the selected row; check: of the
-    numbers in float64; full: the number of a full bar, None for the largest of the rows, 0 for no bars."""
+    their numbers; notation: the meaning of their letters; strips: whole vectors, (name, values, "q", "k", "v", "" or
+    "neuron" for those of neurons); component, neuron: of the vectors and of the neurons, in the formulas; heading: of
+    the rows; chosen: the `at` of the selected row; check: of the numbers in float64; full: the number of a full bar,
+    None for the largest of the rows, 0 for no bars."""
 
     key: str
     title: str
@@ -84,6 +85,7 @@ class Opened:
     chosen: int | None = None
     check: Callable[[Recomputation], Iterable[Check]] | None = field(default=None, repr=False)
     full: float | None = None
+    neuron: int | None = None
 
 
 def with_parts(
@@ -148,6 +150,7 @@ def _packed(opened: Opened, reference: Recomputation | None) -> dict[str, Any]:
         "formulas": [_roles(text) for one in opened.formulas for text in (one.symbols, one.numbers)],
         "notation": opened.notation,
         "component": opened.component,
+        "neuron": opened.neuron,
         "full": opened.full,
         "heading": opened.heading,
         "chosen": opened.chosen,
@@ -514,12 +517,13 @@ class _Parts:
             float(step.hidden[neuron]),
             [step.formula, step.output_formula],
             say("notation"),
-            [("input", step.x, ""), ("neurons", step.hidden, ""), ("output", step.output, "")],
+            [("input", step.x, ""), ("neurons", step.hidden, "neuron"), ("output", step.output, "")],
             c,
             say("heading"),
             rows,
             neuron,
             step.check,
+            neuron=neuron,
         )
 
     def _convolution(self) -> Opened:
@@ -545,12 +549,13 @@ class _Parts:
             float(step.hidden[channel]),
             [step.formula, step.output_formula],
             say("notation"),
-            [("channels", step.hidden, ""), ("output", step.output, "")],
+            [("channels", step.hidden, "neuron"), ("output", step.output, "")],
             step.place.component,
             say("heading"),
             rows,
             self.place.key,
             step.check,
+            neuron=channel,
         )
 
     def _end_norm(self) -> Opened:

@@ -106,7 +106,7 @@ interface PairEnd {
   cosine: number;
 }
 
-/** A whole vector of an open part. array: its name; role: "q", "k", "v" or "". */
+/** A whole vector of an open part. array: its name; role: "q", "k", "v", "neuron" or "". */
 interface PartStrip {
   name: string;
   array: string;
@@ -121,6 +121,7 @@ interface PartHeader {
   formulas: Array<string>;
   notation: string;
   component: number | null;
+  neuron: number | null;
   full: number | null;
   heading: string;
   chosen: number | null;

@@ -136,6 +136,11 @@ def test_one_number_goes_from_the_text_to_the_sentence_vector(visit: Callable[..
         for name, vector in expected.get(seen[-1], {}).items():
             component, shown = strip_number(page, name)
             assert shown == pytest.approx(float(vector[component]), rel=6e-3, abs=2e-5), (seen[-1], name)
+        if seen[-1] == "ffn":  # of the neurons, the one in the formula: the strongest, and then one that is clicked
+            said = opened.locator(".enc-model-strips em")
+            assert strip_number(page, "neurons")[1] == number(opened.locator("li.enc-now b").inner_text())
+            opened.locator(".enc-model-vector canvas").nth(1).click()
+            expect(said).to_contain_text(re.compile(r"neuron 7\d\d\."))
     assert {"ids", "softmax", *expected} == set(seen)
     assert set(seen) <= set(PARTS)
     page.keyboard.press("Escape")  # the last part is one level below the whole

@@ -55,6 +55,8 @@ def test_every_part_has_the_numbers_of_the_trace(traced: tuple[Trace, Recomputat
         assert all(agrees for *_, agrees, _ in found["checks"]), part
         component = found["component"]
         for strip in found["strips"]:
+            if strip["role"] == "neuron":
+                assert picture.arrays[strip["array"]][found["neuron"]] == pytest.approx(found["value"]), part
             assert component is None or component < max(len(picture.arrays[s["array"]]) for s in found["strips"]), strip
 
 

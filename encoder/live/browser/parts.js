@@ -25,7 +25,7 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
     title,
     said,
     text,
-    { strips = [], component: c = null, heading = "", rows = [], chosen = null, full = null },
+    { strips = [], component: c = null, heading = "", rows = [], chosen = null, full = null, neuron = null },
   ) => {
     const shown = strips.map(([label, values, role = ""]) => {
       const array = `strip ${Object.keys(arrays).length}`;
@@ -39,6 +39,7 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
       formulas: [],
       strips: shown,
       component: c,
+      neuron,
       full,
       heading,
       rows,
@@ -261,10 +262,11 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
     `${width} numbers become ${config.d_ffn} neurons, then ${width} numbers again.`,
     `neuron ${active}: ${threeDigits(hidden[active])}`,
     {
-      strips: [["input", row(open.toFfn, i)], ["neurons", hidden], ["output", row(open.addedByFfn, i)]],
+      strips: [["input", row(open.toFfn, i)], ["neurons", hidden, "neuron"], ["output", row(open.addedByFfn, i)]],
       component: at(row(open.addedByFfn, i)),
       heading: "The strongest neurons",
       chosen: active,
+      neuron: active,
       rows: strongest.map((at) => [`neuron ${at}`, hidden[at], "", at, "neuron"]),
     },
   );
