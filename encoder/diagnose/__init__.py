@@ -43,7 +43,7 @@ from encoder.diagnose.onnx_file import embed_by_onnx
 from encoder.diagnose.pipeline import STAGES, Pipeline
 from encoder.diagnose.probes import probes
 from encoder.diagnose.search import Step, check_texts, diagnose_gradually
-from encoder.diagnose.vector_files import read_vectors
+from encoder.diagnose.vector_files import read_pasted, read_vectors
 from encoder.diagnose.verdict import MOST_TOGETHER, Verdict
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.named import NamedEncoder
@@ -56,8 +56,8 @@ Model = NamedEncoder | JointEncoder
 __all__ = [
     "FAULTS", "STAGES", "Check", "Endpoint", "Excluded", "Fault", "Finding", "Fingerprint", "Golden", "Pipeline",
     "Step", "Verdict", "check", "embed_by_onnx", "example", "find", "find_gradually", "fingerprint", "iter_check",
-    "make_golden", "media_probes", "probe_files", "probes", "read_golden", "read_vectors", "register", "write_golden",
-    "write_probes",
+    "make_golden", "media_probes", "probe_files", "probes", "read_golden", "read_pasted", "read_vectors", "register",
+    "write_golden", "write_probes",
 ]  # fmt: skip
 
 

@@ -62,6 +62,18 @@ def read_vectors(file: str | Path | bytes, name: str = "") -> np.ndarray:
         ) from error
 
 
+def read_pasted(text: str) -> np.ndarray:
+    """JSON that a person pasted -> float32 [N, D']. Raises EncoderError for anything else."""
+    try:
+        return as_array(READERS[".json"](text.encode("utf-8", "replace")), "What you pasted")
+    except EncoderError:
+        raise
+    except Exception as error:  # as of a file
+        raise EncoderError(
+            f"What you pasted is not JSON ({quoted(str(error))}): paste all of it, from the first bracket to the last."
+        ) from error
+
+
 def _content(path: Path, suffix: str) -> bytes:
     most = TEXT_BYTES if suffix in (".json", ".jsonl", ".csv", ".tsv") else NUMBER_BYTES
     try:

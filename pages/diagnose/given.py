@@ -166,7 +166,7 @@ def of_pasted(view: View, inputs: Inputs, prompt: str | None) -> np.ndarray | No
     pasted = kept_file.typed_lines(
         "diagnose:json", 130, label="Vectors as JSON", placeholder='{"data": [{"index": 0, "embedding": [...]}]}'
     )
-    return diagnose.read_vectors(pasted.encode("utf-8", "replace"), "pasted.json") if pasted.strip() else None
+    return diagnose.read_pasted(pasted) if pasted.strip() else None
 
 
 def of_server(view: View, inputs: Inputs, prompt: str | None) -> np.ndarray | None:

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from safetensors.numpy import save_file
 
-from encoder.diagnose.vector_files import MOST_NUMBERS, read_vectors
+from encoder.diagnose.vector_files import MOST_NUMBERS, read_pasted, read_vectors
 from encoder.errors import EncoderError
 
 VECTORS = np.random.default_rng(0).normal(size=(4, 6)).astype(np.float32)
@@ -141,3 +141,15 @@ def test_a_file_of_gigabytes_is_not_read(tmp_path: Path):
 def test_a_missing_file_is_named(tmp_path: Path):
     with pytest.raises(EncoderError, match="gone"):
         read_vectors(tmp_path / "gone.npy")
+
+
+@pytest.mark.parametrize("text", ["[1,2", "[[1, 2],]", "vectors", "{", '{"data": [[1, "a"]]}'])
+def test_what_was_pasted_is_not_called_a_file(text: str):
+    with pytest.raises(EncoderError) as refusal:
+        read_pasted(text)
+    assert "save it again" not in str(refusal.value)
+    assert "ou pasted" in str(refusal.value)
+
+
+def test_pasted_vectors_are_read():
+    np.testing.assert_allclose(read_pasted("[[1, 2], [3, 4]]"), [[1, 2], [3, 4]])
