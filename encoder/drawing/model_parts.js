@@ -76,7 +76,7 @@ function button(text, label, action, attributes = {}) {
   return element;
 }
 
-// Each rule with its numbers beside it, where both fit: they come in turn.
+// Each rule with its numbers next to it, where both fit: they come in turn.
 function formulas({ formulas: found = [] }) {
   return found.filter((_, at) => at % 2 === 0).map((rule, at) =>
     make("div", { class: "enc-model-math" }, formula(rule), formula(found[2 * at + 1]))
