@@ -92,7 +92,7 @@ def reveal(question: str) -> None:
     def edit(room: Room) -> Room:
         if room.question is None or room.question.id != question:
             return room
-        return dataclasses.replace(room, question=dataclasses.replace(room.question, revealed=True))
+        return dataclasses.replace(room, question=dataclasses.replace(room.question, revealed=True), timer=0.0)
 
     session.teach(edit)
 

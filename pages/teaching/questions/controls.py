@@ -108,11 +108,13 @@ def _head(question: kinds.HeadQuestion, look: Look, key: str, give: Give) -> Non
         left, right = st.columns(2)
         with left:
             if question.layer is None:
-                st.number_input("Layer", 0, config.n_layers - 1, value=None, key=f"{key}:layer")
+                last = config.n_layers - 1
+                st.number_input(f"Layer, 0 to {last}", 0, last, value=None, key=f"{key}:layer")
             else:
                 st.metric("Layer", question.layer)
         with right:
-            st.number_input("Head", 0, config.n_heads - 1, value=None, key=f"{key}:head")
+            last = config.n_heads - 1
+            st.number_input(f"Head, 0 to {last}", 0, last, value=None, key=f"{key}:head")
 
 
 def _number(question: kinds.NumberQuestion, look: Look, key: str, give: Give) -> None:
