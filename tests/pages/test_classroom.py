@@ -275,7 +275,10 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     assert "<tr data-right" not in ada.html()
     assert "<tr data-right" in teacher.run().html(), "the desk has what is right before the class"
     assert "Only you see this." in words(teacher.app)
+    teacher.click("desk:timer")
+    assert school.room(code).timer > 0
     teacher.click("room:reveal")
+    assert school.room(code).timer == 0, "the time to answer ends with the result"
     ada.news()
     eve.news()
     assert "animal" in ada.app.success[0].value
