@@ -588,6 +588,10 @@ def test_a_class_votes_discusses_and_votes_again(school: School) -> None:
     teacher.run().click("room:reveal")
     assert len(school.store.answers(code, first.id)) == 3, "the first vote stays as it was"
     assert "Took the largest weight." in teacher.html()
+    right, wrong = (student.news() for student in students[1:])
+    assert "Took the largest weight." in right.html(), "below the bar of others"
+    assert "Took the largest weight" in wrong.app.warning[0].value, "with her own answer, and once only"
+    assert "Took the largest weight" not in wrong.html()
     assert {"First vote: 3, 33% right", "After the discussion: 2, 50% right"} <= {
         one.value for one in teacher.app.caption
     }

@@ -115,12 +115,23 @@ def _revealed(own: Seat, now: Room, asked: Asked, question: Question, look: Look
     """What is right, the part of the picture that the question is about, the class's answers, then the reason."""
     st.markdown(f"**{in_markdown(question.ask)}**")
     _about(asked, question, look)
-    of_class = partial(results.draw, now, asked, question, look)
+    of_class = partial(results.draw, now, asked, question, look, told=_told(question, look, given))
     if given is not None and seen_by_class(now, asked.id, {own.member: given}):
         outcome.draw(question, look, read_answer(question, given, look), f"room:{asked.id}:result", of_class)
     else:
         note = "You sent no answer." if given is None else ""  # the teacher hides one
         outcome.truth(question, look, of_class, note=note)
+
+
+def _told(question: Question, look: Look | None, given: str | None) -> str:
+    """Why the student's answer is wrong, which stands with it."""
+    if given is None or look is None:
+        return ""
+    try:
+        answer = read_answer(question, given, look)
+        return question.reason(answer, look).said if question.is_right(answer, look) is False else ""
+    except EncoderError:
+        return ""
 
 
 def _may_change(asked: Asked, question: Question, look: Look | None, given: str) -> None:

@@ -163,10 +163,12 @@ def fewer(found: Sequence[Bar], most: int) -> list[Bar]:
     return [*kept, Bar("other answers", sum(bar.count for bar in rest), None, first=first)]
 
 
-def draw(now: Room, asked: Asked, question: Question, look: Look | None, *, teaches: bool = False) -> None:
+def draw(
+    now: Room, asked: Asked, question: Question, look: Look | None, *, teaches: bool = False, told: str = ""
+) -> None:
     """The class's answers: a histogram, after a discussion of both votes; of rows of attention, their mean.
 
-    teaches: mark what is right before the result, too.
+    teaches: mark what is right before the result, too; told: the reason that the reader has read of her own answer.
     """
     revealed = asked.revealed or teaches
     try:
@@ -175,6 +177,8 @@ def draw(now: Room, asked: Asked, question: Question, look: Look | None, *, teac
         say_error(error, st.warning, icon=None)
         return
     st.caption(f"{counted(len(given.given))} of the class")
+    if told:
+        given = replace(given, bars=[replace(bar, reason="") if bar.reason == told else bar for bar in given.bars])
     if shown := of_class(question, look, given, revealed=revealed):
         st.html(shown)
     for sentence in (*of_both(given, show_right=revealed), moved(given)):
