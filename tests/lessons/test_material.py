@@ -146,6 +146,20 @@ def test_a_key_to_another_question_than_the_text_asks_is_named(
     assert "mine.md:" in capsys.readouterr().err
 
 
+def test_a_mistake_that_is_not_an_answer_stops_with_lesson_and_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(library.ROOT, "")  # the command sets it
+    (own := tmp_path / "own").mkdir()
+    assert command.main(["new", str(own / "mine.md")]) == 0
+    text = (own / "mine.md").read_text(encoding="utf-8")
+    line = text[: text.index("```question")].count("\n") + 1
+    (own / "mine.md").write_text(re.sub(r"(?m)^why: ", "mistakes: [{answer: zebra}]\nwhy: ", text, count=1), "utf-8")
+    assert command.main(["material", f"--lessons-root={own}", str(tmp_path / "made")]) == 1
+    assert re.search(rf"(?m)^mine\.md, line {line}: .*zebra", capsys.readouterr().err)
+    assert not (tmp_path / "made").exists()
+
+
 def test_a_code_has_the_answers_and_a_bad_one_is_a_sentence() -> None:
     import_params()
     lesson, answers = codes.read(code("03b-from-weight-to-output", {"1": 4, "5": 1, "7": "Länge und Gewicht."}))
