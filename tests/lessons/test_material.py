@@ -70,6 +70,15 @@ def test_all_files_are_made_and_open_without_a_network(folder: Path) -> None:
         assert not re.findall(r"\bd_k\b|\be\^-?\d", shown), "a symbol as it is typed"
 
 
+def test_an_own_lesson_is_in_the_syllabus_and_has_no_number(folder: Path) -> None:
+    syllabus = (folder / "syllabus.html").read_text(encoding="utf-8")
+    assert len(re.findall("<section>", syllabus)) == len(path.weeks()) + 1
+    assert "<li>Agreement (20 minutes)</li>" in syllabus
+    names = re.findall(r"<name>\s*<text>(.*?)<", (folder / "questions-moodle.xml").read_text(encoding="utf-8"))
+    assert "1 What a word attends to" in names
+    assert not [name for name in names if name.startswith(".")]
+
+
 def test_a_slide_is_landscape_and_shows_no_answer(folder: Path) -> None:
     slides = (folder / "slides-90.html").read_text(encoding="utf-8")
     assert "landscape" in slides

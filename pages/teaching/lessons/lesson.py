@@ -133,6 +133,10 @@ class Lesson:
         """Its number and title, as every list has them: “3b · From weight to output”."""
         return f"{self.label} · {self.title}".removeprefix(" · ")
 
+    def place(self, number: int) -> str:
+        """The number of a step among all lessons: “3b.2”; of a lesson without a number “2”."""
+        return f"{self.label}.{number}".removeprefix(".")
+
     @property
     def last(self) -> int:
         """The number of the last step."""

@@ -79,7 +79,7 @@ def _item(lesson: Lesson, number: int, step: Step, server: str) -> Item | None:
     if question is None:
         return None
     look = look_of(step.view)
-    name, title = f"lesson-{lesson.name}-{number}", f"{lesson.label}.{number} {step.title}"
+    name, title = f"lesson-{lesson.name}-{number}", f"{lesson.place(number)} {step.title}"
     address = address_of(step, server)
     if isinstance(question, ConclusionQuestion):
         return Item(name, title, question.ask, "essay", worksheet.said(question, look), address)

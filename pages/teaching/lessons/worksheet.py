@@ -92,8 +92,7 @@ def _answered(before: str, lesson: Lesson, number: int, step: Step, question: Qu
     parts.append(f"<p>{in_html(question.why)}</p>" if question.why else "")
     wrong = [f"<li>{in_html(one.rstrip('.'))}: {in_html(reason)}</li>" for one, reason in _wrong(question, look)]
     parts.append(f"<ul>{''.join(wrong)}</ul>" if wrong else "")
-    place = f"{lesson.label}.{number}" if lesson.label else number
-    return Section(f"{before}{step.title} (step {place})", picture="".join(parts))
+    return Section(f"{before}{step.title} (step {lesson.place(number)})", picture="".join(parts))
 
 
 def said(question: Question, look: Look) -> str:
