@@ -60,10 +60,11 @@ TRY = {
 #: The pictures of the list: width in pixels, and WebP's quality.
 PAGE_WIDTH, PAGE_QUALITY = 960, 60
 PICTURES = HERE / "pages"
-#: What a class gets: the pictures' folder, a sheet of A4 in pixels, the place of a drawing in the slides, a lesson
-#: and its step.
+#: What a class gets: the pictures' folder, the path, a sheet of A4 in pixels, the margin above a slide, a lesson and
+#: its step, and what a class answers there.
 SAMPLES = HERE / "samples"
-SHEET, SLIDE, LESSON, STEP = (794, 1123), 0, "One attention weight by hand", 4
+MINUTES, SHEET, MARGIN, LESSON, STEP = "45", (794, 1123), 16, "One attention weight by hand", 4
+ANSWERS = ("animal", "street", "animal", "tired", "animal", "street", "animal", "animal")
 
 GRID = 'canvas[aria-roledescription="grid of attention maps"]'
 MAP = '.st-key-heads-head [aria-roledescription="heat map"] .nsewdrag'
@@ -158,12 +159,14 @@ def samples(browser: Any, url: str) -> None:
         if command_line.main(["lesson", "material", folder]):
             raise RuntimeError("encoderscope lesson material failed")
         page = browser.new_page(viewport={"width": SHEET[0], "height": SHEET[1]}, color_scheme="light")
-        page.goto((Path(folder) / "worksheet-90.html").as_uri())
+        page.goto((Path(folder) / f"worksheet-{MINUTES}.html").as_uri())
         page.wait_for_timeout(1500)
-        save(photograph(page), SAMPLES / "worksheet.webp")
-        page.set_viewport_size({"width": WINDOW[0], "height": WINDOW[1]})
-        page.goto((Path(folder) / "slides-90.html").as_uri())
-        page.locator("section .drawing").nth(SLIDE).scroll_into_view_if_needed()
+        save(photograph(page, whole=True), SAMPLES / "worksheet.webp")
+        page.set_viewport_size({"width": WINDOW[0], "height": HEIGHT})
+        page.goto((Path(folder) / f"slides-{MINUTES}.html").as_uri())
+        page.locator("section h2").first.evaluate(
+            "(title, margin) => scrollTo(0, title.getBoundingClientRect().top + scrollY - margin)", MARGIN
+        )
         page.wait_for_timeout(1500)
         save(photograph(page), SAMPLES / "slide.webp")
         page.close()
@@ -171,7 +174,7 @@ def samples(browser: Any, url: str) -> None:
 
 
 def wall(browser: Any, url: str) -> Image.Image:
-    """The wall of a new room, with the answer to a question of a lesson."""
+    """The wall of a new room, with the answers of a class to a question of a lesson."""
     context = browser.new_context(viewport={"width": WINDOW[0], "height": WINDOW[1]}, color_scheme="light")
     context.set_default_timeout(120_000)
     desk, shown = context.new_page(), context.new_page()
@@ -186,6 +189,9 @@ def wall(browser: Any, url: str) -> Image.Image:
         desk.locator(f".st-key-desk-next-{number - 1} button").click()
         desk.get_by_text(f"step {number} of").wait_for()
         settle(desk)
+    for word in ANSWERS:
+        answer(browser, desk.url, word)
+    desk.get_by_text(f"{len(ANSWERS)} answers").first.wait_for()
     desk.get_by_role("button", name="Show the result").click()
     settle(desk)
     address = desk.get_by_role("link", name="Open the wall").get_attribute("href")
@@ -198,6 +204,19 @@ def wall(browser: Any, url: str) -> Image.Image:
     return picture
 
 
+def answer(browser: Any, room: str, word: str) -> None:
+    """A student joins a room, chooses a word, and leaves."""
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    context.set_default_timeout(120_000)
+    phone = context.new_page()
+    phone.goto(room.partition("#")[0])
+    ballot = phone.locator('[class*="st-key-ballot"]')
+    ballot.get_by_text(word, exact=True).click()
+    ballot.get_by_role("button", name="Answer", exact=True).click()
+    ballot.get_by_text("Your answer is sent.").wait_for()
+    context.close()
+
+
 def save(picture: Image.Image, file: Path) -> None:
     """As WebP, at the width of the pictures of pages or narrower."""
     width = min(PAGE_WIDTH, picture.width)
@@ -205,9 +224,9 @@ def save(picture: Image.Image, file: Path) -> None:
     picture.resize(size, Image.Resampling.LANCZOS).save(file, quality=PAGE_QUALITY, method=6)
 
 
-def photograph(page: Any) -> Image.Image:
-    """What the window shows."""
-    return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+def photograph(page: Any, *, whole: bool = False) -> Image.Image:
+    """What the window shows, or the whole page."""
+    return Image.open(io.BytesIO(page.screenshot(full_page=whole))).convert("RGB")
 
 
 def still(browser: Any, url: str, scheme: str) -> None:

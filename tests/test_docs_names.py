@@ -20,7 +20,10 @@ from benchmarks.serving import pages
 from docs import pictures
 from encoder.cli import main
 from encoder.encoders.seq2seq import Decoder
+from pages.core.frame.frame import import_params
+from pages.teaching.lessons import lesson
 from pages.teaching.lessons.library import SHIPPED
+from pages.teaching.lessons.path import weeks
 from tests.conftest import ROOT
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -215,8 +218,21 @@ LESSONS = sorted(SHIPPED.glob("*.md"))
 def test_the_lessons_of_the_table_are_those_of_the_app():
     shipped = [frontmatter.load(str(file)) for file in LESSONS]
     known = [(str(one["minutes"]), one["title"]) for one in shipped]
-    rows = re.findall(r"^\| [\dab]+ ([^|]+) \| (\d+) \|", (ROOT / "docs/lessons.md").read_text("utf-8"), re.MULTILINE)
+    table = (ROOT / "docs/lessons.md").read_text("utf-8").partition("| week |")[0]
+    rows = re.findall(r"^\| [\dab]+ ([^|]+) \| (\d+) \|", table, re.MULTILINE)
     assert [(minutes, title) for title, minutes in rows] == known
+
+
+def test_the_weeks_of_the_table_are_those_of_the_syllabus():
+    import_params()
+    lessons = {one.stem: lesson.load(one) for one in LESSONS}
+    known = []
+    for number, week in enumerate(weeks(), 1):
+        chosen = [lessons[name] for name in week["lessons"]]
+        labels, minutes = ", ".join(one.label for one in chosen), sum(one.minutes for one in chosen)
+        known.append(f"| {number} {week['title']} | {labels} | {minutes} |")
+    text = (ROOT / "docs/lessons.md").read_text("utf-8")
+    assert text.partition("| week |")[2].partition("\n\n")[0].splitlines()[2:] == known
 
 
 NUMBERS = {

@@ -44,6 +44,28 @@ def test_each_worksheet_is_one_page(browser: Browser, tmp_path: Path, paper: str
     page.close()
 
 
+def test_a_printed_slide_is_one_page_and_its_open_part_covers_nothing(browser: Browser, tmp_path: Path) -> None:
+    import_params()
+    one = path.paths()["45"]
+    steps = [library.find(mark.lesson).step(mark.step) for mark in one.marks]  # type: ignore[union-attr]
+    (file := tmp_path / "slides.html").write_text(material.slides(one.title, steps), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto(file.as_uri())
+    opened = page.locator(".enc-model-opened:not([hidden])")
+    expect(opened).to_have_count(3)
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))) == len(steps)
+    page.emulate_media(media="print")
+    expect(opened.get_by_role("button", name=re.compile("←|→|Back|More"))).to_have_count(0)
+    covers = """panel => {
+      const { top, bottom } = panel.getBoundingClientRect();
+      const others = panel.closest(".drawing").querySelectorAll(".enc-model-body, .enc-model-legend, .enc-model-heads");
+      return [...others].map(other => other.getBoundingClientRect())
+        .some(other => other.top < bottom - 1 && other.bottom > top + 1);
+    }"""
+    assert not any(part.evaluate(covers) for part in opened.all())
+    page.close()
+
+
 @pytest.mark.slow("another form of the same lesson")
 def test_an_open_part_stays_in_a_narrow_window(browser: Browser, tmp_path: Path) -> None:
     import_params()

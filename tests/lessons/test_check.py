@@ -132,6 +132,16 @@ def test_a_new_lesson_is_written_and_has_no_faults(tmp_path: Path, capsys: pytes
     assert command.main(["check", str(tmp_path / "none.md")]) == 2
 
 
+def test_a_mistake_that_is_not_an_answer_is_a_finding_with_its_line(tmp_path: Path, views_open: None) -> None:
+    written = "query: it\nmistakes:\n  - answer: {}\n    says: Mine.\n    truth: Another one."
+    for answer, expected in (("street", 0), ("street (8)", 0), ("zebra", 1), ("[7]", 1)):
+        file = tmp_path / "lesson.md"
+        file.write_text(GOOD.replace("query: it\n```", f"{written.format(answer)}\n```"), encoding="utf-8")
+        found = [one for one in check(file) if "not an answer" in one.reason]
+        assert len(found) == expected
+        assert all(file.read_text(encoding="utf-8").splitlines()[one.line - 1] == "```question" for one in found)
+
+
 def test_several_files_and_folders_are_checked(
     tmp_path: Path, views_open: None, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -70,6 +70,15 @@ def test_all_files_are_made_and_open_without_a_network(folder: Path) -> None:
         assert not re.findall(r"\bd_k\b|\be\^-?\d", shown), "a symbol as it is typed"
 
 
+def test_an_own_lesson_is_in_the_syllabus_and_has_no_number(folder: Path) -> None:
+    syllabus = (folder / "syllabus.html").read_text(encoding="utf-8")
+    assert len(re.findall("<section>", syllabus)) == len(path.weeks()) + 1
+    assert "<li>Agreement (20 minutes)</li>" in syllabus
+    names = re.findall(r"<name>\s*<text>(.*?)<", (folder / "questions-moodle.xml").read_text(encoding="utf-8"))
+    assert "1 What a word attends to" in names
+    assert not [name for name in names if name.startswith(".")]
+
+
 def test_a_slide_is_landscape_and_shows_no_answer(folder: Path) -> None:
     slides = (folder / "slides-90.html").read_text(encoding="utf-8")
     assert "landscape" in slides
@@ -144,6 +153,20 @@ def test_a_key_to_another_question_than_the_text_asks_is_named(
     (own / "mine.md").write_text(re.sub(r"(?m)^layer: \d+$", "layer: 5", other), encoding="utf-8")
     assert command.main(["material", f"--lessons-root={own}", str(tmp_path / "made")]) == 0
     assert "mine.md:" in capsys.readouterr().err
+
+
+def test_a_mistake_that_is_not_an_answer_stops_with_lesson_and_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(library.ROOT, "")  # the command sets it
+    (own := tmp_path / "own").mkdir()
+    assert command.main(["new", str(own / "mine.md")]) == 0
+    text = (own / "mine.md").read_text(encoding="utf-8")
+    line = text[: text.index("```question")].count("\n") + 1
+    (own / "mine.md").write_text(re.sub(r"(?m)^why: ", "mistakes: [{answer: zebra}]\nwhy: ", text, count=1), "utf-8")
+    assert command.main(["material", f"--lessons-root={own}", str(tmp_path / "made")]) == 1
+    assert re.search(rf"(?m)^mine\.md, line {line}: .*zebra", capsys.readouterr().err)
+    assert not (tmp_path / "made").exists()
 
 
 def test_a_code_has_the_answers_and_a_bad_one_is_a_sentence() -> None:

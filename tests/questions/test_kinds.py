@@ -17,7 +17,16 @@ from encoder.measure import norm_weighting
 from encoder.run import ModelSpec, Run, Text
 from pages.core.frame.frame import import_params
 from pages.teaching.lessons import library
-from pages.teaching.questions import KINDS, QUANTITIES, Look, Question, QuestionError, read_answer, read_question
+from pages.teaching.questions import (
+    KINDS,
+    QUANTITIES,
+    Look,
+    Question,
+    QuestionError,
+    gestures,
+    read_answer,
+    read_question,
+)
 from pages.teaching.questions.kinds import NumberQuestion, OrderQuestion
 from pages.teaching.questions.misconceptions import Reason
 from pages.teaching.questions.open_kinds import ConceptQuestion
@@ -294,6 +303,66 @@ def test_a_wrong_answer_has_its_reason(look: Look) -> None:
     for wrong in ("x", [1], [{"answer": 4, "misconception": "none"}], [{"colour": 1}]):
         with pytest.raises(QuestionError):
             read_question(asked | {"mistakes": wrong})
+
+
+ORDER = {
+    "kind": "order",
+    "items": {"a": {"softmax": {"scores": [2, 1], "at": 0}}, "b": {"softmax": {"scores": [2, 1], "at": 1}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "written", "answer"),
+    [
+        ({"kind": "token", "query": "it"}, "street", 8),
+        ({"kind": "token", "query": "it"}, "Street (8)", 8),
+        ({"kind": "token", "query": "it"}, 8, 8),
+        ({"kind": "head", "quantity": {"row_entropy": {"query": "it"}}}, [2, 1], [2, 1]),
+        ({"kind": "number", "quantity": "n_tokens", "within": 0}, 3, 3.0),
+        (ORDER, ["b", "a"], ["b", "a"]),
+        ({"kind": "true or false", "left": "n_tokens"}, False, False),
+        ({"kind": "true or false", "left": "n_tokens"}, "False", False),
+    ],
+)
+def test_a_mistake_is_written_as_a_lesson_writes_answers(asked: Any, written: Any, answer: Any, look: Look) -> None:
+    question = read_question({"ask": "?", **asked, "mistakes": [{"answer": written, "says": "Mine."}]})
+    assert question.mistaken(question.mistakes[0], look) == answer
+    assert question.reason(answer, look).belief == "Mine."
+
+
+@pytest.mark.parametrize(
+    ("asked", "mistake"),
+    [
+        ({"kind": "token", "query": "it"}, {"answer": "zebra"}),
+        ({"kind": "token", "query": "it"}, {"answer": "[CLS]"}),
+        ({"kind": "token", "query": "it"}, {"answer": [7]}),
+        ({"kind": "token", "query": "it"}, {"query": "zebra"}),
+        ({"kind": "token", "query": "it"}, {"layer": "first"}),
+        ({"kind": "token", "query": "it"}, {"query": "it", "among": "all", "layer": 99}),
+        ({"kind": "head", "quantity": {"row_entropy": {"query": "it"}}}, {"answer": "L2 H1"}),
+        ({"kind": "number", "quantity": "n_tokens", "within": 0}, {"answer": "three"}),
+        ({"kind": "number", "quantity": "n_tokens", "within": 0}, {"quantity": {"weight": {"query": [1], "key": 2}}}),
+        ({"kind": "number", "quantity": "n_tokens", "within": 0}, {"quantity": {"softmax": {"scores": "x", "at": 0}}}),
+        (ORDER, {"answer": ["b"]}),
+        ({"kind": "true or false", "left": "n_tokens"}, {"answer": "perhaps"}),
+        ({"kind": "draw", "query": "it"}, {"answer": 5}),
+        ({"kind": "conclusion"}, {"answer": 5}),
+        ({"kind": "gesture", "gesture": next(iter(gestures.table()))}, {"answer": "x"}),
+    ],
+)
+def test_a_mistake_that_is_not_an_answer_is_named_and_explains_nothing(asked: Any, mistake: Any, look: Look) -> None:
+    """The check refuses it; a class whose text differs from the lesson's still gets its answers."""
+    question = read_question({"ask": "?", **asked, "mistakes": [mistake]})
+    with pytest.raises(QuestionError):
+        question.mistaken(mistake, look)
+    assert question.reason(question.truth(look).answers[0], look) == Reason()
+
+
+def test_a_mistake_with_a_wrong_field_is_refused_when_it_is_read() -> None:
+    number = {"kind": "number", "ask": "?", "quantity": "n_tokens", "within": 0}
+    for mistake in ({"quantity": "zebra"}, {"within": "x"}, {"factor": 2}):
+        with pytest.raises(QuestionError):
+            read_question(number | {"mistakes": [mistake]})
 
 
 @pytest.mark.parametrize(

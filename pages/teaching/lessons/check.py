@@ -15,6 +15,7 @@ from pages.teaching.lessons.lesson import Lesson, LessonError, Step
 from pages.teaching.lessons.library import look_of
 from pages.teaching.lessons.wording import Finding
 from pages.teaching.questions import read_answer
+from pages.teaching.questions.quantities import FAULTS
 
 APP = Path(__file__).parents[3] / "app.py"
 SECONDS = 120
@@ -77,7 +78,7 @@ def check_steps(found: Lesson, known: AbstractSet[str] = frozenset()) -> Iterato
     yield from wording.check_terms(found, set(known))
     yield from wording.check_misconceptions(found)
     for before, step in zip((None, *found.steps), found.steps, strict=False):
-        with contextlib.suppress(EncoderError):  # `_check_question` says it
+        with contextlib.suppress(*FAULTS):  # `_check_question` says it
             yield from wording.check_step(step, before)
         if step.view:
             yield from (Finding(step.view_line, reason) for reason in _check_view(step))
@@ -111,9 +112,11 @@ def _check_question(step: Step) -> Iterator[str]:
         if question.kind == "choice":
             yield "a lesson's answer is computed: choose another kind than “choice”, which is for a poll in a room."
             return
+        for mistake in question.mistakes:
+            question.mistaken(mistake, look)
         if question.kind == "conclusion":
             return
         if not question.grade(read_answer(question, json.dumps(truth.answers[0]), look), look).right:
             yield "the question grades its own answer as wrong: change the example or the tolerance."
-    except EncoderError as error:
-        yield str(error)
+    except FAULTS as error:
+        yield lesson.fault_of(error)

@@ -91,6 +91,7 @@ def _material(folder: Path, server: str = "", own: str = "") -> int:
     from pages.core.frame.frame import import_params
     from pages.teaching.lessons import library, material
     from pages.teaching.lessons.check import check
+    from pages.teaching.lessons.lesson import LessonError
 
     import_params()
     if own:
@@ -106,8 +107,12 @@ def _material(folder: Path, server: str = "", own: str = "") -> int:
             path = Path(own, f"{one.name}.md")
             for finding in check(path):  # a view of another head than the text's gives a key to another question
                 print(f"{path}:{finding.line}: {finding.reason}", file=sys.stderr)
-    for file in material.write(folder, server):
-        print(f"{file}: written.")
+    try:
+        files = material.write(folder, server)
+    except LessonError as error:
+        print(error, f"{folder}: not written.", sep="\n", file=sys.stderr)
+        return 1
+    print(*(f"{file}: written." for file in files), sep="\n")
     return 0
 
 

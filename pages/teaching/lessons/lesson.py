@@ -31,6 +31,7 @@ the first step begins the opening: step 0, which says where the lesson is in the
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,8 @@ from encoder.errors import quoted
 from pages.base.access import limits
 from pages.core.words import symbols
 from pages.state import former, state
-from pages.teaching.questions import Question, QuestionError, read_question
+from pages.teaching.questions import Question, read_question
+from pages.teaching.questions.quantities import FAULTS
 
 #: Values of a link that name files, runs or the machine: a lesson has none of them.
 FORBIDDEN = ("source", "run", "device", "dtype")
@@ -60,10 +62,12 @@ LONG_WORD = re.compile(r"\S{120,}")
 
 
 class LessonError(EncoderError):
-    """A fault in a lesson file. line: counted from 1."""
+    """A fault in a lesson file. line: counted from 1; file: its name, where a reader has several."""
 
-    def __init__(self, line: int, reason: str) -> None:
-        super().__init__(f"Line {line}: {LONG_WORD.sub(lambda word: f'{word[0][:60]}…', reason)}")
+    def __init__(self, line: int, reason: str, file: str = "") -> None:
+        super().__init__(
+            f"{file}{', line' if file else 'Line'} {line}: {LONG_WORD.sub(lambda word: f'{word[0][:60]}…', reason)}"
+        )
         self.line = line
 
 
@@ -129,6 +133,10 @@ class Lesson:
         """Its number and title, as every list has them: “3b · From weight to output”."""
         return f"{self.label} · {self.title}".removeprefix(" · ")
 
+    def place(self, number: int) -> str:
+        """The number of a step among all lessons: “3b.2”; of a lesson without a number “2”."""
+        return f"{self.label}.{number}".removeprefix(".")
+
     @property
     def last(self) -> int:
         """The number of the last step."""
@@ -145,6 +153,15 @@ class Lesson:
     def step(self, number: int) -> Step:
         """The step of a number, or the nearest one."""
         return self.steps[self.nearest(number) - self.first]
+
+
+@contextmanager
+def of_question(lesson: Lesson, step: Step) -> Iterator[None]:
+    """Name lesson and line in what a step's question raises: a LessonError."""
+    try:
+        yield
+    except FAULTS as error:
+        raise LessonError(step.question_line, fault_of(error), f"{lesson.name}.md") from error
 
 
 def load(path: Path) -> Lesson:
@@ -164,9 +181,15 @@ def read(text: str, name: str) -> Lesson:
         return _read(text, name)
     except LessonError:
         raise
-    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
-        said = quoted(str(error))[1:-1]
-        raise LessonError(1, f"it has a value that no lesson has ({said}): remove what you added last.") from error
+    except FAULTS as error:
+        raise LessonError(1, fault_of(error)) from error
+
+
+def fault_of(error: Exception) -> str:
+    """What is wrong with a value of a lesson, by what it raised."""
+    if isinstance(error, EncoderError):
+        return str(error)
+    return f"it has a value that no lesson has ({quoted(str(error))[1:-1]}): remove what you added last."
 
 
 def _read(text: str, name: str) -> Lesson:
@@ -292,8 +315,8 @@ def _in_link(value: str | float | bool) -> str:
 def _question(values: Mapping[str, Any], line: int) -> Question:
     try:
         return read_question(values)
-    except QuestionError as error:
-        raise LessonError(line, str(error)) from error
+    except FAULTS as error:
+        raise LessonError(line, fault_of(error)) from error
 
 
 def _not_yaml(what: str, error: Exception, first: int) -> LessonError:

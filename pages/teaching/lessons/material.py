@@ -111,7 +111,7 @@ def _document(heading: str, sections: list[Section], *scripts: str, css: str = "
 
 def _path(one: path.Path, steps: Sequence[tuple[Lesson, int, Step]]) -> Iterator[Section]:
     rows = [
-        (mark.at, mark.minutes, f"{lesson.label}.{number}", step.title, mark.do)
+        (mark.at, mark.minutes, lesson.place(number), step.title, mark.do)
         for mark, (lesson, number, step) in zip(one.marks, steps, strict=True)
     ]
     yield Section("", table=pd.DataFrame(rows, columns=["minute", "takes", "step", "title", "you"]))
@@ -141,12 +141,17 @@ def _slide(step: Step) -> Iterator[Section]:
 
 def _syllabus(lessons: Mapping[str, Lesson]) -> Iterator[Section]:
     for number, week in enumerate(path.weeks(), 1):
-        chosen = [lessons[name] for name in week["lessons"]]
-        goals = "".join(f"<li>{symbols.in_html(goal)}</li>" for one in chosen for goal in one.goals)
-        titles = "".join(f"<li>{escape(one.heading)} ({one.minutes} minutes)</li>" for one in chosen)
-        minutes = sum(one.minutes for one in chosen)
-        text = f"<p>{minutes} minutes</p><ul>{titles}</ul><p>You can then:</p><ul>{goals}</ul>"
-        yield Section(f"Week {number}: {week['title']}", picture=text)
+        yield _taught(f"Week {number}: {week['title']}", [lessons[name] for name in week["lessons"]])
+    if own := [one for one in lessons.values() if library.is_own(one)]:
+        yield _taught("Your own lessons", own)
+
+
+def _taught(title: str, chosen: Sequence[Lesson]) -> Section:
+    """Some lessons of a syllabus, their minutes and what a student can do then."""
+    goals = "".join(f"<li>{symbols.in_html(goal)}</li>" for one in chosen for goal in one.goals)
+    titles = "".join(f"<li>{escape(one.heading)} ({one.minutes} minutes)</li>" for one in chosen)
+    minutes = sum(one.minutes for one in chosen)
+    return Section(title, picture=f"<p>{minutes} minutes</p><ul>{titles}</ul><p>You can then:</p><ul>{goals}</ul>")
 
 
 # --- for a student without a server -----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 
 from pages.core.words.symbols import in_html
 from pages.teaching.lessons import worksheet
-from pages.teaching.lessons.lesson import Lesson, Step
+from pages.teaching.lessons.lesson import Lesson, Step, of_question
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import controls
 from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion
@@ -65,12 +65,13 @@ class Item:
 def items(lesson: Lesson, server: str = "") -> Iterator[Item]:
     """The questions of a lesson. server: the address at which a class opens the app, "" for no embedded views."""
     for number, step in lesson.numbered():
-        if (found := _item(lesson, number, step, server)) is None:
-            continue
-        if server or step.question is None:
+        with of_question(lesson, step):
+            found = _item(lesson, number, step, server)
+            if found is not None and step.question is not None and not server:
+                given = worksheet.numbers(step.question, step)
+                found = replace(found, given=given, own=address_of(step, OWN_COMPUTER))
+        if found is not None:
             yield found
-        else:
-            yield replace(found, given=worksheet.numbers(step.question, step), own=address_of(step, OWN_COMPUTER))
 
 
 def _item(lesson: Lesson, number: int, step: Step, server: str) -> Item | None:
@@ -78,7 +79,7 @@ def _item(lesson: Lesson, number: int, step: Step, server: str) -> Item | None:
     if question is None:
         return None
     look = look_of(step.view)
-    name, title = f"lesson-{lesson.name}-{number}", f"{lesson.label}.{number} {step.title}"
+    name, title = f"lesson-{lesson.name}-{number}", f"{lesson.place(number)} {step.title}"
     address = address_of(step, server)
     if isinstance(question, ConclusionQuestion):
         return Item(name, title, question.ask, "essay", worksheet.said(question, look), address)

@@ -14,7 +14,7 @@ from encoder.drawing.picture import escape
 from encoder.explain import cost
 from encoder.measure import norm_weighting
 from pages.core.words.symbols import in_html
-from pages.teaching.lessons.lesson import Lesson, Step
+from pages.teaching.lessons.lesson import Lesson, Step, of_question
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, Question, controls
 from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion, TokenQuestion, TrueOrFalse
@@ -57,12 +57,12 @@ def asking(steps: Sequence[tuple[Lesson, int, Step]]) -> list[Asking]:
 
 
 def sheet(steps: Sequence[Asking]) -> Iterator[Section]:
-    """The questions that paper can answer."""
-    items = [
-        f"<li>{in_html(question.ask)}{choices(step)}{given}{_lines(question)}</li>"
-        for _, _, step, question in steps
-        if (given := on_paper(question, step)) is not None
-    ]
+    """The questions that paper can answer. Raises LessonError, as `key`."""
+    items = []
+    for lesson, _, step, question in steps:
+        with of_question(lesson, step):
+            if (given := on_paper(question, step)) is not None:
+                items.append(f"<li>{in_html(question.ask)}{choices(step)}{given}{_lines(question)}</li>")
     if not items:
         yield Section("", sentences=["Every question of this lesson needs the screen."])
         return
@@ -77,11 +77,11 @@ def _lines(question: Question) -> str:
 def key(steps: Sequence[Asking]) -> Iterator[Section]:
     """All questions with their answers: those of the sheet under its numbers, then those of the screen."""
     printed = [one for one in steps if on_paper(one[3], one[2]) is not None]
-    for place, one in enumerate(printed, 1):
-        yield _answered(f"{place}. ", *one)
-    for one in steps:
-        if one not in printed:
-            yield _answered("On the screen only: ", *one)
+    named = {f"{place}. ": one for place, one in enumerate(printed, 1)}
+    for before, one in (*named.items(), *(("On the screen only: ", one) for one in steps if one not in printed)):
+        with of_question(one[0], one[2]):
+            section = _answered(before, *one)
+        yield section
 
 
 def _answered(before: str, lesson: Lesson, number: int, step: Step, question: Question) -> Section:
@@ -92,8 +92,7 @@ def _answered(before: str, lesson: Lesson, number: int, step: Step, question: Qu
     parts.append(f"<p>{in_html(question.why)}</p>" if question.why else "")
     wrong = [f"<li>{in_html(one.rstrip('.'))}: {in_html(reason)}</li>" for one, reason in _wrong(question, look)]
     parts.append(f"<ul>{''.join(wrong)}</ul>" if wrong else "")
-    place = f"{lesson.label}.{number}" if lesson.label else number
-    return Section(f"{before}{step.title} (step {place})", picture="".join(parts))
+    return Section(f"{before}{step.title} (step {lesson.place(number)})", picture="".join(parts))
 
 
 def said(question: Question, look: Look) -> str:

@@ -64,6 +64,10 @@ class TokenQuestion(Choosing):
             if self.among == "all" or (content[position] and not marks[position] and position != query)
         }
 
+    def written(self, answer: Any, look: Look) -> int:
+        """A token's text or its position."""
+        return super().written(look.token(answer), look)  # type: ignore[no-any-return]
+
     def truth(self, look: Look) -> Truth:
         """The positions with the largest weight; several where a screen shows the same weight."""
         row = look.at(self.layer, self.head).row(self.query)

@@ -15,6 +15,7 @@ import numpy as np
 
 from encoder import EncoderError, Trace, causal, scores
 from encoder.edits import AblateHead, Edit
+from encoder.errors import quoted
 from encoder.explain import cost as costs
 from encoder.explain.arithmetic import cosine
 from encoder.measure import heads, norm_weighting, norms, residual_stream
@@ -28,6 +29,10 @@ from pages.core.words import token_names
 
 class QuestionError(EncoderError):
     """A fault in a question or an answer: what is wrong, and what to write instead."""
+
+
+#: What values that no lesson has raise where they are used.
+FAULTS = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
 def one_of(name: str, value: object, known: Iterable[str]) -> None:
@@ -57,8 +62,13 @@ class Look(StoredRun):
         return [label + token_names.which(labels, position) for position, label in enumerate(labels)]
 
     def token(self, name: str | int) -> int:
-        """The position of a token: its number, or its text; the first of several. Raises QuestionError."""
+        """The position of a token: its number, its text (the first of several), or both, as in “mat (6)”.
+
+        Raises QuestionError.
+        """
         labels = list(self.trace.labels)
+        if not isinstance(name, int | str):
+            raise QuestionError(f"A token is its text or its position, not {quoted(name)}.")
         if isinstance(name, int):
             if 0 <= name < len(labels):
                 return name
@@ -66,11 +76,16 @@ class Look(StoredRun):
         folded = [label.casefold() for label in labels]
         if name.casefold() in folded:
             return folded.index(name.casefold())
+        both = [f"{label} ({position})" for position, label in enumerate(folded)]
+        if name.casefold() in both:
+            return both.index(name.casefold())
         raise QuestionError(f"No token “{name}” in this text. Its tokens: {', '.join(labels)}.")
 
     def at(self, layer: int | None, head: int | None = None) -> Look:
         """The same text at another layer and head. Raises QuestionError outside of the model."""
         config = self.loaded.config
+        if any(not isinstance(one, int | None) for one in (layer, head)):
+            raise QuestionError(f"A layer and a head are whole numbers, not {quoted(layer)} and {quoted(head)}.")
         new = self.but(layer=self.layer if layer is None else layer, head=self.head if head is None else head)
         if not (0 <= new.layer < config.n_layers and 0 <= new.head < config.n_heads):
             raise QuestionError(
@@ -143,7 +158,9 @@ class Asked:
         def compute() -> float:
             try:
                 return float(self.quantity.function(look, **arguments))
-            except (TypeError, IndexError) as error:
+            except EncoderError:
+                raise
+            except FAULTS as error:
                 raise QuestionError(f"{self.quantity.name} got wrong arguments: {error}.") from error
 
         # Every screen of a class asks for the same number, and the wall and the desk again with each answer.

@@ -9,11 +9,13 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from encoder import EncoderError
+from encoder.errors import quoted
 from pages.base.access import limits
 from pages.teaching.questions import misconceptions
 from pages.teaching.questions.misconceptions import Reason, reason_of
@@ -96,23 +98,32 @@ class Question(ABC):
         A mistake is an answer, or fields of another question, such as another quantity, whose answer it is.
         """
         for mistake in self.mistakes:
-            if self._is_mistake(mistake, answer, look):
-                return reason_of(mistake, str(mistake.get("says", "")))
+            with suppress(EncoderError):  # a mistake of the lesson's text, and the class reads another one
+                if self._is_mistake(mistake, answer, look):
+                    return reason_of(mistake, str(mistake.get("says", "")))
         return Reason()
 
     def mistaken(self, mistake: Mapping[str, Any], look: Look) -> Any:
-        """The answer of a mistake: its own, or that of the other question."""
-        if "answer" in mistake:
-            return self.read(mistake["answer"], look)
-        return self._other(mistake).truth(look).answers[0]
+        """The answer of a mistake: its own, or that of the other question. Raises QuestionError."""
+        if "answer" not in mistake:
+            return self.read(self.other(mistake).truth(look).answers[0], look)
+        try:
+            return self.written(mistake["answer"], look)
+        except EncoderError as error:
+            raise QuestionError(f"The mistake {quoted(mistake['answer'])} is not an answer. {error}") from error
 
-    def _other(self, mistake: Mapping[str, Any]) -> Question:
+    def written(self, answer: Any, look: Look) -> Any:
+        """An answer as a lesson writes it, in its own type. Raises QuestionError."""
+        return self.read(answer, look)
+
+    def other(self, mistake: Mapping[str, Any]) -> Question:
+        """The question whose answer a mistake is. Raises QuestionError."""
         return replace(self, **{name: value for name, value in mistake.items() if name not in MISTAKE_WORDS})
 
     def _is_mistake(self, mistake: Mapping[str, Any], answer: Any, look: Look) -> bool:
         if "answer" in mistake:
-            return bool(answer == self.read(mistake["answer"], look))
-        return self._other(mistake).grade(answer, look).right and not self.grade(answer, look).right
+            return bool(answer == self.mistaken(mistake, look))
+        return self.other(mistake).grade(answer, look).right and not self.grade(answer, look).right
 
 
 class Choosing(Question):
@@ -121,6 +132,11 @@ class Choosing(Question):
     @abstractmethod
     def choices(self, look: Look) -> dict[Any, str]:
         """Each answer that can be chosen, and what it says."""
+
+    def written(self, answer: Any, look: Look) -> Any:
+        """An option, or what it says."""
+        named = {text.casefold(): one for one, text in self.choices(look).items()}
+        return self.read(named.get(answer.casefold(), answer) if isinstance(answer, str) else answer, look)
 
     def read(self, answer: Any, look: Look) -> Any:
         """One of the options."""
@@ -169,7 +185,11 @@ def read_question(definition: object) -> Question:
     if not isinstance(values.get("look", False), bool):
         raise QuestionError("look is true or false.")
     _check_mistakes(values.get("mistakes", ()), known)
-    return made(**values)
+    question = made(**values)
+    for mistake in question.mistakes:
+        if "answer" not in mistake:
+            question.other(mistake)  # raises for a field that no question of this kind has so
+    return question
 
 
 def _check_mistakes(mistakes: object, known: Mapping[str, object]) -> None:
