@@ -44,12 +44,15 @@ def test_each_worksheet_is_one_page(browser: Browser, tmp_path: Path, paper: str
     page.close()
 
 
-def test_a_printed_slide_is_one_page_and_its_open_part_covers_nothing(browser: Browser, tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [1280, 820])
+def test_a_printed_slide_is_one_page_and_its_open_part_covers_nothing(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
     import_params()
     one = path.paths()["45"]
     steps = [library.find(mark.lesson).step(mark.step) for mark in one.marks]  # type: ignore[union-attr]
     (file := tmp_path / "slides.html").write_text(material.slides(one.title, steps), encoding="utf-8")
-    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page = browser.new_page(viewport={"width": width, "height": 800})
     page.goto(file.as_uri())
     opened = page.locator(".enc-model-opened:not([hidden])")
     expect(opened).to_have_count(3)
