@@ -283,7 +283,9 @@ def _advice(now: Room, asked: Asked, question: Question, look: Look | None) -> N
         return
     vote = results.vote(asked.id, votes.answers(now, asked.id), question, look)
     if vote.right is not None:
-        st.markdown(f"**{vote.right:.0%} right** of {len(vote.given)}. {votes.advice(vote.right)}")
+        is_most = 2 * len(vote.given) > len([*present(session.members(now.code))])  # a few are not the class
+        advice = votes.advice(vote.right) if is_most else ""
+        st.markdown(f"**{vote.right:.0%} right** of {len(vote.given)}. {advice}")
 
 
 def _whom(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
