@@ -61,13 +61,19 @@ export function partPanel(view) {
     make("p", {}, found.said),
     ...formulas(found),
     ...(found.text ? [make("p", { class: "enc-model-formula" }, found.text)] : []),
-    ...(found.notation ? [make("p", { class: "enc-model-notation" }, found.notation)] : []),
+    ...(found.notation ? [make("p", { class: "enc-model-notation" }, ...withSymbols(found.notation))] : []),
     ...strips(view, found),
     ...(found.rows.length ? [make("h3", {}, found.heading, make("em", {}, fullBar(found))), barRows(view, found)] : []),
     ...options(view),
     ...checked(view, known),
     neighbours(view),
   ];
+}
+
+// A text whose symbols are printed as in the formula above it: d_k with a low k.
+function withSymbols(text) {
+  const parts = text.split(/\bd_(k|model|ffn)\b/);
+  return parts.flatMap((part, at) => at % 2 ? ["d", make("sub", {}, part)] : [part]);
 }
 
 function button(text, label, action, attributes = {}) {

@@ -10,6 +10,7 @@ from pages.components.button import button
 from pages.core.frame.frame import heading, show
 from pages.core.widgets import learn_parts
 from pages.core.words.markdown import plain
+from pages.core.words.symbols import in_markdown
 from pages.state import next_page, state
 from pages.teaching.lessons import codes, languages, library, progress
 from pages.teaching.lessons.lesson import Lesson
@@ -74,7 +75,7 @@ def _start(lesson: Lesson, label: str, type: str = "tertiary", **look: Any) -> N
 
 
 def _goals(lesson: Lesson) -> str:
-    return "\n".join(f"- {plain(goal)}" for goal in lesson.goals)
+    return "\n".join(f"- {in_markdown(goal)}" for goal in lesson.goals)
 
 
 def _facts(lesson: Lesson) -> str:

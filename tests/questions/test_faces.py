@@ -54,6 +54,9 @@ def test_a_bar_is_as_long_as_its_number() -> None:
 def test_symbols_are_printed_as_in_formulas() -> None:
     assert symbols.in_html("<b> d_k, W_Q and e^-1") == "&lt;b&gt; d<sub>k</sub>, W<sub>Q</sub> and e<sup>−1</sup>"
     assert symbols.in_markdown("*d_k* of d_model, e^-1") == r"\*$d_k$\* of $d_\mathrm{model}$, $e^{-1}$"
+    lesson = "The *W_O* of `d_k`, $d_k$, [d_k](https://a.b/d_k) is __bold__; https://a.b/d_k"
+    shown = "The *$W_O$* of `d_k`, $d_k$, [$d_k$](https://a.b/d_k) is __bold__; https://a.b/d_k"
+    assert symbols.of_markdown(lesson) == shown
     assert symbols.in_html("text_b, no_such_thing, [SEP]") == "text_b, no_such_thing, [SEP]"
 
 

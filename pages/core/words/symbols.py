@@ -5,6 +5,8 @@ import re
 
 from pages.core.words.markdown import plain
 
+#: What of Markdown is not read as words: code, formulas, the address of a link.
+_VERBATIM = re.compile(r"(`[^`]*`|\$[^$]*\$|\]\([^)]*\)|https?://\S+)")
 _TAG = re.compile(r"(<[^>]*>)")
 _SYMBOL = re.compile(r"\b([A-Za-z])_([A-Za-z]+)\b|\b(e)\^(-?\d+)")
 
@@ -28,9 +30,20 @@ def in_markdown(text: str) -> str:
     """The text inside Markdown, escaped."""
     found, end = "", 0
     for one in _SYMBOL.finditer(text):
-        base, below, power, exponent = one.groups()
-        found += plain(text[end : one.start()])
-        found += rf"${base}_\mathrm{{{below}}}$" if base and len(below) > 1 else f"${base}_{below}$" if base else ""
-        found += f"${power}^{{{exponent}}}$" if power else ""
+        found += plain(text[end : one.start()]) + _mathematics(one)
         end = one.end()
     return found + plain(text[end:])
+
+
+def of_markdown(text: str) -> str:
+    """Markdown with its symbols as they are printed; code, formulas and addresses stay."""
+    parts = _VERBATIM.split(text)
+    parts[::2] = [_SYMBOL.sub(_mathematics, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _mathematics(found: re.Match[str]) -> str:
+    base, below, power, exponent = found.groups()
+    if power:
+        return f"${power}^{{{exponent}}}$"
+    return rf"${base}_\mathrm{{{below}}}$" if len(below) > 1 else f"${base}_{below}$"

@@ -17,7 +17,7 @@ from pages.components.button import button
 from pages.components.lazy import expander
 from pages.components.rooms import room_door, room_refresh
 from pages.core.words.markdown import plain, say_error
-from pages.core.words.symbols import in_markdown
+from pages.core.words.symbols import in_markdown, of_markdown
 from pages.state import links, state
 from pages.teaching.desk import asking, concepts, hidden, moderation, question_box
 from pages.teaching.lessons import languages, library, path, progress
@@ -173,7 +173,7 @@ def _script(lesson: Lesson, number: int) -> None:
     """What the class reads at this step, below what the teacher needs at once."""
     with st.container(border=True):
         st.caption("What the class reads at this step")
-        st.markdown(lesson.step(number).text)
+        st.markdown(of_markdown(lesson.step(number).text))
 
 
 def show_step(lesson: Lesson, number: int, along: str | None = None) -> None:

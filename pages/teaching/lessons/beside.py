@@ -14,7 +14,7 @@ from encoder.errors import EncoderError
 from pages.components.button import button
 from pages.core.words import glossary
 from pages.core.words.markdown import plain, say_error
-from pages.core.words.symbols import in_markdown
+from pages.core.words.symbols import in_markdown, of_markdown
 from pages.state.bare import draw_bare
 from pages.teaching.lessons import on_stage, progress
 from pages.teaching.lessons.library import look_of
@@ -79,7 +79,7 @@ def _text(opened: Open, *, has_picture: bool = False) -> None:
     st.caption(f"{plain(lesson.heading)} · {place}")
     st.progress(opened.number / max(lesson.last, 1))
     st.subheader(in_markdown(step.title), anchor=False)
-    st.markdown(glossary.linked(step.text if has_picture else step.prose, MOST_LINKS))
+    st.markdown(glossary.linked(of_markdown(step.text if has_picture else step.prose), MOST_LINKS))
 
 
 def _card(opened: Open) -> None:
@@ -130,7 +130,7 @@ def _question(opened: Open) -> None:
 def _closing(opened: Open) -> None:
     """What the reader can do now, below the last step once it is answered."""
     if opened.number == opened.lesson.last and (opened.step.question is None or progress.answer(opened) is not None):
-        goals = "\n".join(f"- {plain(goal)}" for goal in opened.lesson.goals)
+        goals = "\n".join(f"- {in_markdown(goal)}" for goal in opened.lesson.goals)
         st.markdown(f"**This lesson is complete.** You can now:\n{goals}")
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from encoder.errors import EncoderError
 from pages.components.button import button
 from pages.core.words.markdown import plain, say_error
-from pages.core.words.symbols import in_markdown
+from pages.core.words.symbols import in_markdown, of_markdown
 from pages.teaching.questions import Look, Question, controls, read_answer
 from pages.teaching.questions.question import Choosing
 from pages.teaching.rooms import Asked, Room, session
@@ -101,7 +101,7 @@ def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | No
     _about(asked, question, look)
     if prose := prose_of(asked):
         with st.expander("Read first", icon=":material/article:"):
-            st.markdown(prose)
+            st.markdown(of_markdown(prose))
     give = partial(session.answer, asked.id)
     controls.ask(question, look, f"room:{asked.id}", give, in_class=True)
 
