@@ -141,12 +141,10 @@ def show(view: View) -> None:
     predict(chosen, top, answer)
     if own.loaded.mlm_head is None:
         with answer:
-            st.caption(
-                "Two small encoders predict, which were trained alike: twin-pre (pre-norm) and twin-post (post-norm). "
-                f"{plain(own.loaded.name)} has no masked-word head."
-            )
+            st.caption(f"The twins predict: {plain(own.loaded.name)} has no masked-word head.")
         st.caption(
-            why_no_head(own),
+            f"{why_no_head(own)} The twins are two small encoders that were trained alike: twin-pre with pre-norm, "
+            "twin-post with post-norm.",
             help="Other pages keep your model and your input. Choose another model with a masked-word head "
             "above the page.",
         )
