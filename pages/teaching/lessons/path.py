@@ -62,7 +62,7 @@ def weeks_said(lessons: Iterable[Lesson]) -> tuple[str, ...]:
     """A line for each week: its title and its lessons, of those that there are."""
     headings = {lesson.name: lesson.heading for lesson in lessons}
     return tuple(
-        f"Week {number}, {week['title']}: {'; '.join(headings[name] for name in week['lessons'] if name in headings)}."
+        f"Week {number}, {week['title']}: {'; '.join(headings[name] for name in week['lessons'] if name in headings)}"
         for number, week in enumerate(weeks(), 1)
     )
 
