@@ -16,7 +16,8 @@ def main() -> None:
     """Embed every text of every entry and write the file."""
     model = load(meaning.MODEL.source, device="cpu")
     assert isinstance(model, TextEncoder)
-    texts = sorted({text for entry in entries(visit("glossary")) for text, _ in meaning.texts_of(entry)})
+    found = entries(visit("glossary"))
+    texts = sorted({meaning.compared(text) for entry in found for text, _ in meaning.texts_of(entry)})
     disk.write_file(meaning.FILE, known.to_bytes(search.embed(model, texts)))
 
 

@@ -3,6 +3,8 @@
 const MOST = 30;
 // "L3 H1", "3.1", "layer 3 head 1".
 const HEAD = /^\s*l?(?:ayer)?\s*(\d{1,3})[\s.,·]*h?(?:ead)?\s*(\d{1,3})\s*$/i;
+// Points for a kind of entry: a page is more than its parts, and a document's heading is of one method only.
+const WEIGHTS = { Page: 3, Setting: -2, Document: -1 };
 
 // How well an entry fits the words: 0 for not at all. Each word must be in the title or the detail.
 export function score(entry, words) {
@@ -16,7 +18,7 @@ export function score(entry, words) {
     else if (detail.includes(word)) total += 1;
     else return 0;
   }
-  return total + 4 / (4 + title.length) + (entry.kind === "Page" ? 3 : entry.kind === "Setting" ? -2 : 0);
+  return total + 4 / (4 + title.length) + (WEIGHTS[entry.kind] ?? 0);
 }
 
 // The entries that fit what is typed, the best first; a head comes first of all.

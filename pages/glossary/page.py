@@ -23,7 +23,7 @@ def main() -> None:
             glossary_panel.show(chosen)
     left, right = st.columns(2, gap="large")
     for number, (group, terms) in enumerate(GROUPS.items()):
-        with left if number < 2 else right:
+        with left if number < 3 else right:
             st.header(group, anchor=f"group-{number}")
             for term in terms:
                 with st.container(key=f"term-{term.key}"):

@@ -39,10 +39,12 @@ class _Teaching(Companion):
         return tuple(map(id, library.lessons()[0]))
 
     def entries(self) -> Iterable[Entry]:
-        """Every step of every lesson."""
-        from pages.teaching.lessons import library
+        """Every step of every lesson, and the weeks of a course."""
+        from pages.teaching.lessons import library, path
 
-        for lesson in library.lessons()[0]:
+        lessons = library.lessons()[0]
+        yield Entry("Course", "Lessons by week", path.weeks_asked(), "lessons", steps=path.weeks_said(lessons))
+        for lesson in lessons:
             for number, step in lesson.numbered():
                 title = lesson.title if number == lesson.first else step.title
                 values = {LessonParams.lesson.name: lesson.name, LessonParams.number.name: str(number)}

@@ -66,7 +66,7 @@ def test_the_search_has_the_entries_of_companions():
     entries = list(COMPANION.entries())
     assert entries
     assert all(isinstance(entry, Entry) and set(entry.values) <= set(state.params) for entry in entries)
-    found = [entry for entry in finding._entries({}) if entry["kind"] == "Lesson"]
+    found = [entry for entry in finding._entries({}) if entry["kind"] in {one.kind for one in entries}]
     assert [entry["title"] for entry in found] == [entry.title for entry in entries]
 
 

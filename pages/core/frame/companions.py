@@ -21,13 +21,16 @@ PAGES = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Entry:
-    """What the search finds. kind, title, detail: as shown; page: its folder, "" for any; values: as in a link."""
+    """What the search finds. kind, title, detail: as shown; page: its folder, "" for any; values: as in a link; steps:
+    lines below the entry.
+    """
 
     kind: str
     title: str
     detail: str
     page: str = ""
     values: Mapping[str, str] = field(default_factory=dict)
+    steps: tuple[str, ...] = ()
 
 
 class Visit:

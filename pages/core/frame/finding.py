@@ -78,7 +78,7 @@ def _entries(groups: Mapping[str, Iterable[Page]]) -> Iterable[FindEntry]:
         yield _entry("Term", term.name, term.definition, "glossary", term=term.key)
     for companion in companions.companions():
         for one in companion.entries():
-            yield _entry(one.kind, one.title, one.detail, one.page, **one.values)
+            yield {**_entry(one.kind, one.title, one.detail, one.page, **one.values), "steps": list(one.steps)}
     for one in _how_to():
         values = {name: str(value) for name, value in one.get("values", {}).items()}
         entry = _entry("Control", one["title"], one["asks"], one.get("page", ""), one.get("control", ""), **values)

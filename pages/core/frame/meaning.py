@@ -31,17 +31,20 @@ WEIGHT = {"Setting": 0.75, "Measure": 0.9, "Example": 0.75, "Document": 0.9, "Le
 #: Characters of a question that are compared.
 LONGEST = 200
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
+#: The name of a special token, which the tokenizer turns into this token itself: its vector says nothing of the name.
+_SPECIAL = re.compile(r"\[([A-Z]+)\]")
 
 
 @dataclass(frozen=True)
 class Meanings:
-    """The vectors of all texts.
+    """The vectors of all texts, as `compared` has them.
 
-    entries: of each text, its entry's number; whole: whether it is all of the entry; shown: the kind and title of each
-    entry, by its number.
+    written: the texts as the entries have them; entries: of each text, its entry's number; whole: whether it is all of
+    the entry; shown: the kind and title of each entry, by its number.
     """
 
     texts: search.Collection
+    written: tuple[str, ...]
     entries: tuple[int, ...]
     whole: tuple[bool, ...]
     shown: tuple[tuple[str, str], ...]
@@ -59,7 +62,7 @@ def answer(entries: Sequence[FindEntry], version: Hashable, question: str) -> Fi
         if not isinstance(model, TextEncoder):
             return {"typed": question, "found": found}
         meanings = cache.computed((version, "meanings"), lambda: _meanings(entries, model), heavy=True)
-        for place, (entry, text) in enumerate(_nearest(meanings, model, asked)[:MOST]):
+        for place, (entry, text) in enumerate(_nearest(meanings, model, compared(asked))[:MOST]):
             pieces, shares = _shaded(model, asked, text) if place < SHADED else ([text], [0.0])
             found.append({"entry": entry, "pieces": pieces, "shares": shares})
     except EncoderError:  # not installed, or nothing to compare: the search by words remains
@@ -83,6 +86,11 @@ def texts_of(entry: FindEntry) -> Iterator[tuple[str, bool]]:
             yield from ((sentence, False) for sentence in sentences if sentence)
 
 
+def compared(text: str) -> str:
+    """A text or a question as words only: "CLS" for "[CLS]"."""
+    return _SPECIAL.sub(r"\1", text)
+
+
 @once
 def stored() -> known.Known:
     """The vectors of the file."""
@@ -93,7 +101,8 @@ def _meanings(entries: Sequence[FindEntry], model: TextEncoder) -> Meanings:
     rows = [(number, *text) for number, entry in enumerate(entries) for text in texts_of(entry)]
     places, texts, whole = zip(*rows, strict=True)
     shown = tuple((entry["kind"], entry["title"]) for entry in entries)
-    return Meanings(known.embed(model, texts, stored()), places, whole, shown)
+    vectors = known.embed(model, [compared(text) for text in texts], stored())
+    return Meanings(vectors, texts, places, whole, shown)
 
 
 def _nearest(meanings: Meanings, model: TextEncoder, question: str) -> list[tuple[int, str]]:
@@ -105,7 +114,7 @@ def _nearest(meanings: Meanings, model: TextEncoder, question: str) -> list[tupl
     whole: dict[int, float] = {}
     for place, cosine in search.nearest(meanings.texts, model, question, len(meanings.texts)):
         entry = meanings.entries[place]
-        best.setdefault(entry, (cosine, meanings.texts.texts[place]))  # the nearest comes first
+        best.setdefault(entry, (cosine, meanings.written[place]))  # the nearest comes first
         if meanings.whole[place]:
             whole[entry] = cosine
     shown = meanings.shown
@@ -119,7 +128,7 @@ def _nearest(meanings: Meanings, model: TextEncoder, question: str) -> list[tupl
 
 def _shaded(model: TextEncoder, question: str, text: str) -> tuple[list[str], list[float]]:
     """The text in pieces, words and what is between them, and what each adds to the cosine with the question."""
-    split = similarity.attribute(model, question, text, layer=model.config.n_layers)
+    split = similarity.attribute(model, compared(question), compared(text), layer=model.config.n_layers)
     scores = similarity.word_scores(split)
     pieces, shares, at = [], [], 0
     for word, share in zip(scores.words_b, scores.b, strict=True):

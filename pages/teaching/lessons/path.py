@@ -1,6 +1,6 @@
 """The paths of 45 and 90 minutes through the lessons, and the weeks of a course: path.yml."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from pages.teaching.lessons import library
+from pages.teaching.lessons.lesson import Lesson
 
 
 @dataclass(frozen=True)
@@ -55,3 +56,17 @@ def _path(written: Mapping[str, Any]) -> Path:
 def weeks() -> list[Mapping[str, Any]]:
     """The weeks of a course, each with a title and its lessons."""
     return list(_written()["weeks"])
+
+
+def weeks_said(lessons: Iterable[Lesson]) -> tuple[str, ...]:
+    """A line for each week: its title and its lessons, of those that there are."""
+    headings = {lesson.name: lesson.heading for lesson in lessons}
+    return tuple(
+        f"Week {number}, {week['title']}: {'; '.join(headings[name] for name in week['lessons'] if name in headings)}"
+        for number, week in enumerate(weeks(), 1)
+    )
+
+
+def weeks_asked() -> str:
+    """What somebody asks the search who wants the weeks."""
+    return str(_written()["weeks_asked"])

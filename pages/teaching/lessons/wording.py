@@ -19,7 +19,7 @@ from pages.teaching.questions.quantities import read_quantity
 #: Terms of the field that a lesson or the glossary introduces before a lesson uses them, next to those of the lessons.
 JARGON = (
     "BatchNorm", "RMSNorm", "activation function", "Adam", "backpropagation", "batch", "causal mask", "concatenation",
-    "contribution", "cosine", "cross-entropy", "dropout", "FLOP", "learning rate", "loss", "perplexity",
+    "contribution", "cross-entropy", "dropout", "FLOP", "learning rate", "loss", "perplexity",
     "residual connection", "transformed value", "W_O", "weight decay",
 )  # fmt: skip
 #: The glossary's words; a lesson links them, so they need no introduction.
