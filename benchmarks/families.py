@@ -88,7 +88,9 @@ def ratio(title: str, case: Case, seconds: float, clock: str) -> Figure:
     places = places_of(case, ours, given.shape[1])
     more = case.more(given) | every_family.named_places(case, places)
     places = None if places is None else places[None]
-    theirs = case.encode(made).base_model  # without a head
+    whole = case.encode(made)
+    # Without a head; of a model without one, `base_model` may be a part (AIMv2).
+    theirs = whole if type(whole).__name__.endswith("Model") else whole.base_model
     calls: dict[str, Callable[[], Tensor]] = {
         "ours": torch.no_grad()(lambda: ours.encoder(given, places=places)),
         "transformers": torch.no_grad()(lambda: theirs(given, **more).last_hidden_state),
