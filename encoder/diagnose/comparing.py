@@ -80,8 +80,8 @@ def check(vectors: np.ndarray, n_texts: int) -> None:
         rows = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         raise EncoderError(
             f"{len(rows):,} of {len(vectors):,} vectors have numbers that are not finite, the first of input "
-            f"{rows[0] + 1}: the other program overflows, as float16 does with large activations. Use bfloat16 or "
-            "float32 there."
+            f"{rows[0] + 1}: a number is missing (null), or the other program overflows, as float16 does with large "
+            "activations. Send all numbers; against overflow, use bfloat16 or float32 there."
         )
     if (zero := np.flatnonzero(~vectors.any(axis=1))).size:
         raise EncoderError(

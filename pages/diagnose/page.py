@@ -32,7 +32,7 @@ BEGIN = "diagnose:begins"
 #: The stages with their names on the screen.
 STAGES = {
     "text": "Text", "tokens": "Tokens", "embedding": "Embedding", "layers": "Layers", "pooling": "Pooling",
-    "dense": "Dense", "vector": "Normalisation",
+    "dense": "Dense", "vector": "Vector",
 }  # fmt: skip
 #: Those of images and sounds.
 OF_FILES = {name: title for name, title in STAGES.items() if name != "text"} | {"tokens": "Preparation"}
