@@ -34,13 +34,15 @@ SIZES = {
     **dict.fromkeys(("encoder_num_attention_heads", "decoder_num_attention_heads"), HEADS),
     **dict.fromkeys(("intermediate_size", "d_ff", "encoder_ffn_dim", "decoder_ffn_dim", "ffn_dim", "hidden_dim"), FFN),
     **dict.fromkeys(("head_dim", "d_kv"), WIDTH // HEADS),
-    **dict.fromkeys(("max_position_embeddings", "n_positions"), TOKENS + 88),
+    **dict.fromkeys(("max_position_embeddings", "n_positions", "max_seq_len"), TOKENS + 88),
+    "max_encoder_position_embeddings": TOKENS + 88,  # LED
     "coordinate_size": WIDTH // 6,  # LayoutLMv3
     "shape_size": WIDTH // 6,
     "moe_intermediate_size": WIDTH,
     "num_key_value_heads": HEADS // 3,
     "attention_window": TOKENS,  # Longformer's own
     "block_size": 64,  # BigBird's own
+    "local_radius": 127,  # LongT5's own
     "image_size": 92,  # 23 x 23 patches
     "crop_size": 128,  # V-JEPA 2: two steps of 16 x 16 patches
     "frames_per_clip": 4,
@@ -49,6 +51,8 @@ SIZES = {
 }
 #: VideoMAE: as V-JEPA 2.
 VIDEO = {"image_size": 128, "num_frames": 4}
+#: SqueezeBERT: its embeddings are as wide as its layers.
+GROUPED = {"embedding_size": WIDTH}
 #: Largest difference of outputs of the order of 1, where sums have other orders.
 SAME = 1e-3
 
@@ -72,6 +76,8 @@ def enlarged(fields: Mapping[str, Any]) -> dict[str, Any]:
     }
     if "num_frames" in fields:
         return found | VIDEO
+    if "v_groups" in fields:
+        return found | GROUPED
     return found | ({"image_size": [SIZES["image_size"]] * 2} if isinstance(fields.get("image_size"), list) else {})
 
 
