@@ -20,7 +20,9 @@ export function withColours(figureLayout, { text, muted, ground, line }) {
     hoverlabel: { bgcolor: ground, bordercolor: line, font: { color: text, size: 13 } },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: muted, activecolor: text },
   };
-  return { ...figureLayout, paper_bgcolor: ground, plot_bgcolor: "rgba(0,0,0,0)", template: { layout } };
+  // The colours of cells are transparent towards 0, which Plotly's choice of a colour for their numbers leaves out.
+  const template = { layout, data: { heatmap: [{ textfont: { color: text } }] } };
+  return { ...figureLayout, paper_bgcolor: ground, plot_bgcolor: "rgba(0,0,0,0)", template };
 }
 
 // Draws a figure, or its newer state, with a button for each kind of file. name: of a downloaded picture.

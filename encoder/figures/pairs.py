@@ -60,7 +60,7 @@ def pair_map(
         f"%{{y}}, %{{x}}: %{{z:.{digits + 1 if digits else 0}f}}",
     )
     if n_columns <= WRITTEN_UP_TO:
-        drawn.update(text=_written(cells, digits), texttemplate="%{text}", textfont={"size": 11})
+        _write(drawn, cells, digits)
     figure = go.Figure(
         drawn,
         neutral_layout(
@@ -79,10 +79,17 @@ def pair_map(
     return figure
 
 
+def _write(drawn: go.Heatmap, cells: np.ndarray, digits: int) -> None:
+    drawn.update(text=_written(cells, digits), texttemplate="%{text}", textfont={"size": 11})
+
+
 def _written(cells: np.ndarray, digits: int) -> list[list[str]]:
     """The numbers as text: none where they round to 0, so that the others are seen, and where they are missing."""
     least = 0.5 * 10.0**-digits
-    return [[f"{value:.{digits}f}" if abs(value) >= least else "" for value in row] for row in cells.tolist()]
+    return [
+        [f"{value:.{digits}f}".replace("-", "−") if abs(value) >= least else "" for value in row]
+        for row in cells.tolist()
+    ]
 
 
 def similarity_heatmap(
@@ -94,12 +101,14 @@ def similarity_heatmap(
     axes: tuple[str, str] = ("sentence A", "sentence B"),
     limit: float | None = None,
     selected: tuple[int | None, int | None] | None = None,
+    square: bool = True,
 ) -> go.Figure:
     """A number for each pair of tokens: teal adds to the similarity, orange takes from it.
 
     matrix [R, C]; row_labels [R], column_labels [C]: the tokens; title: of the colour bar; axes: titles of the
     axes, down and across; limit: the number that gets the full colour, by default the largest; selected: (row, column),
-    framed, either may be None.
+    framed, either may be None; square: whether cells are square, or fill the width and, where it suffices, hold their
+    numbers.
 
     Raises ValueError for shapes or labels that do not fit.
     """
@@ -110,13 +119,16 @@ def similarity_heatmap(
     limit = symmetric_limit(values) if limit is None else float(limit)
     across = token_axis(columns, 0, n_columns, title=axes[1])
     down = token_axis(rows, 0, n_rows, title=axes[0], downwards=True)
-    if max(values.shape) <= SQUARE_UP_TO:
+    if square and max(values.shape) <= SQUARE_UP_TO:
         across, down = across | SQUARE_ACROSS, down | SQUARE_DOWN
     row, column = selected or (None, None)
     frames = [] if row is None else band(row=row, colour=colour.QUERY)
     frames += [] if column is None else band(column=column, colour=colour.KEY)
+    cells = signed_heatmap(values, "signed", limit, "%{y} and %{x}: %{z:+.3g}", title)
+    if not square and n_columns <= WRITTEN_UP_TO:
+        _write(cells, values, 2)
     return go.Figure(
-        signed_heatmap(values, "signed", limit, "%{y} and %{x}: %{z:+.3g}", title),
+        cells,
         neutral_layout(margin=margin(8), xaxis=across, yaxis=down, shapes=frames, uirevision=f"{n_rows}x{n_columns}"),
     )
 

@@ -65,7 +65,9 @@ export function themeTemplate(theme, given) {
       : ["#1f6fd6", "#d03b3b", "#1f8a4c", "#b8650a", "#7b4fd0", "#0f8a8a"],
   };
   const colorbar = { outlinewidth: 0, thickness: 14, tickcolor: border };
-  return { layout: merge(layout, given?.layout), data: { heatmap: [{ colorbar }], ...given?.data } };
+  // The colours of cells are transparent towards 0, which Plotly's choice of a colour for their numbers leaves out.
+  const textfont = { color: theme.text };
+  return { layout: merge(layout, given?.layout), data: { heatmap: [{ colorbar, textfont }], ...given?.data } };
 }
 
 function merge(base, over) {

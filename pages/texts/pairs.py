@@ -14,7 +14,9 @@ from pages.texts.subject import Subject, largest_first
 LARGEST = 5
 #: Up to so many rows the map is only as high as they need, so that the names of its columns are on the first screen:
 #: pixels of a row, and of axes and colour bar.
-FEW_ROWS, ROW, AROUND = 12, 32, 130
+FEW_ROWS, ROW, AROUND = 12, 28, 130
+#: The least height of the map, pixels.
+LEAST = 300
 
 
 def draw(subject: Subject) -> None:
@@ -25,7 +27,7 @@ def draw(subject: Subject) -> None:
         st.info(f"A {why.kind} with an empty text has no pairs of words: type a word in each text.")
         return
     n_rows, n_columns = split.matrix.shape
-    named = [divmod(place, n_columns) for place in largest_first(split.matrix.ravel())[:LARGEST]]
+    named = [divmod(place, n_columns) for place in largest_first(np.abs(split.matrix).ravel())[:LARGEST]]
     with answer.area():
         answer.draw(
             "Largest pairs: "
@@ -36,10 +38,13 @@ def draw(subject: Subject) -> None:
             )
             + "."
         )
+        low = n_rows <= FEW_ROWS
         plot(
-            similarity_heatmap(split.matrix, *split.labels, title=f"part of the {why.kind}", axes=("query", "text")),
+            similarity_heatmap(
+                split.matrix, *split.labels, title=f"part of the {why.kind}", axes=("query", "text"), square=not low
+            ),
             key="texts-pairs",
-            height=AROUND + ROW * n_rows if n_rows <= FEW_ROWS else None,
+            height=max(AROUND + ROW * n_rows, LEAST) if low else None,
             alt="Map of all pairs of words: what each pair adds to the score, around 0.",
         )
     spread = float(np.median(split.error))

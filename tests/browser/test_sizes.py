@@ -1,5 +1,6 @@
 """At 1366 x 768 the main picture of every page with a map has 900 x 520 pixels, its cells in the window and a name for
-each row. A larger screen has larger maps.
+each row. A map of few pairs is as high as its rows need, and the names of its columns are in the window too. A larger
+screen has larger maps.
 """
 
 from __future__ import annotations
@@ -30,16 +31,20 @@ WITH_MAP = [
 LEAST = (900, 520)
 #: Pages whose map is measured on a larger screen too.
 LARGER = (f"/heads?{SENTENCE}", f"/norms?{SENTENCE}")
+#: A page whose map is as high as its rows need.
+LOW = "/texts?text"
 #: A page whose largest map follows the input.
 BELOW = "/predict"
 DRAWN = """() => document.querySelector(".stMain :is(.enc-plot, .enc-model).enc-drawn")"""
-#: [width, height] of the largest drawing, and of its map, the cells without labels; the lower edge of the cells.
+#: [width, height] of the largest drawing, and of its map, the cells without labels; the lower edges of the cells and of
+#: the drawing.
 LARGEST = """() => {
   const size = (one) => { const box = one.getBoundingClientRect(); return [box.width, box.height]; };
   const drawings = [...document.querySelectorAll(".stMain :is(.enc-plot, .enc-model)")];
   const [first] = drawings.sort((a, b) => size(b)[0] * size(b)[1] - size(a)[0] * size(a)[1]);
   const cells = first?.querySelector(".plot .hm, .heatmaplayer image");
-  return [first ? size(first) : [0, 0], cells ? size(cells) : null, cells?.getBoundingClientRect().bottom ?? 0];
+  return [first ? size(first) : [0, 0], cells ? size(cells) : null, cells?.getBoundingClientRect().bottom ?? 0,
+    first?.getBoundingClientRect().bottom ?? 0];
 }"""
 #: [rows, names of rows] of every map of up to 24 rows that have names, not numbers.
 ROWS = """() => [...document.querySelectorAll(".stMain .js-plotly-plot")].flatMap((one) => {
@@ -57,12 +62,14 @@ def test_the_main_picture_has_room_on_a_laptop_and_more_on_a_larger_screen(visit
     for path in WITH_MAP:
         if path != WITH_MAP[0]:
             go(page, path, wait_for=DRAWN)
-        sizes[path], cells, lower = page.evaluate(LARGEST)
+        sizes[path], cells, of_cells, of_drawing = page.evaluate(LARGEST)
         width, height = sizes[path]
-        if width < LEAST[0] or height < LEAST[1] or (cells and cells[0] < width / 2):
+        least = 0 if path.startswith(LOW) else LEAST[1]
+        if width < LEAST[0] or height < least or (cells and cells[0] < width / 2):
             small.append(f"{path}: {width:.0f} x {height:.0f}, cells {cells}")
+        lower = of_drawing if path.startswith(LOW) else of_cells
         if lower > 768 and not path.startswith(BELOW):
-            small.append(f"{path}: cells end at {lower:.0f}")
+            small.append(f"{path}: ends at {lower:.0f}")
         small += [f"{path}: {named} names for {rows} rows" for rows, named in page.evaluate(ROWS) if named < rows]
     assert not small, "\n".join(small)
 

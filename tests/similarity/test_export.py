@@ -120,3 +120,10 @@ def test_the_map(found: similarity.Attribution):
     assert figure.layout.shapes
     with pytest.raises(ValueError, match="row_labels"):
         similarity_heatmap(found.matrix, ["one"], found.labels[1])
+
+
+def test_cells_that_fill_the_width_hold_their_numbers():
+    drawn = similarity_heatmap([[0.256, -0.004], [-0.041, 0.0]], ["a", "b"], ["c", "d"], square=False)
+    assert [list(row) for row in drawn.data[0].text] == [["0.26", ""], ["−0.04", ""]]
+    assert drawn.layout.yaxis.scaleanchor is None
+    assert similarity_heatmap(np.zeros((2, 13)), ["a", "b"], list("cdefghijklmno"), square=False).data[0].text is None
