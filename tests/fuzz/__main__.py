@@ -46,7 +46,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000, help="cases in all (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=600.0, help="seconds in all (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="the first seed (default: %(default)s)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the first case; each next one has the next seed (default: %(default)s)"
+    )
     parser.add_argument("--only", choices=list(SHARES), help="one kind only")
     options = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
