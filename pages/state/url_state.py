@@ -46,10 +46,11 @@ class _Run(threading.local):
 
     session: what it knows of its values; contents: of the widgets, by name. Both None outside of `begin` and `end`, as
     in callbacks. drawn: names of the values whose widgets this run has drawn. sent: of those whose widgets the browser
-    has drawn.
+    has drawn. moved: whether Back or Forward caused the run.
     """
 
     session: "_Session | None" = None
+    moved: bool = False
     contents: dict[str, Any] | None = None
     drawn: frozenset[str] | set[str] = frozenset()
     sent: set[str] | None = None
@@ -191,6 +192,7 @@ class UrlState:
         contents, query = self._contents(), st.query_params.to_dict()
         token, move = query.pop(kept.TOKEN, ""), query.pop(MOVE, "")
         moved, own.last_move = move > own.last_move, max(move, own.last_move)
+        self._run.moved = moved
         if query.pop(FORMAT, VERSION) != VERSION and first_run:
             self.note("A newer version of Encoderscope made this link. Update this one to see all that the link holds.")
         if first_run:
@@ -263,6 +265,10 @@ class UrlState:
     def is_running(self) -> bool:
         """Whether this is between `begin` and `end`."""
         return self._run.session is not None
+
+    def has_moved(self) -> bool:
+        """Whether Back or Forward caused this run: the browser then shows what it is sent, in every widget."""
+        return self._run.moved
 
     def has_changed(self, *, besides: Collection[Param[Any]]) -> bool:
         """Whether a value is another one than the last whole run showed. besides: values that may be."""

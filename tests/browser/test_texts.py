@@ -42,6 +42,20 @@ def test_a_text_of_the_ranking_is_placed_and_its_words_are_shaded(visit: Callabl
     check_width(page)
 
 
+def test_after_back_the_field_of_texts_is_as_it_was(visit: Callable[..., Page]) -> None:
+    page = visit("/texts", width=1366, height=768)
+    query = page.locator(".st-key-texts-search input").first
+    query.fill("a storm in spring")
+    query.press("Enter")
+    wait_for_query(page, query="a storm in spring")
+    settle(page)
+    page.go_back()
+    page.wait_for_function("() => !new URL(location).searchParams.has('query')")
+    settle(page)
+    page.get_by_role("button", name="Your texts").click()
+    expect(page.locator("textarea").first).to_have_value(re.compile("\\n"))
+
+
 def test_pairs_and_components_state_the_sum_that_they_have(visit: Callable[..., Page]) -> None:
     page = visit(f"/texts?query={QUERY}&explain=pairs", width=1366, height=768, dark=True)
     expect(page.get_by_text(re.compile("^Sum of all cells: "))).to_be_visible()

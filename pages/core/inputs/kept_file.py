@@ -11,7 +11,7 @@ from encoder.inputs.read import FORMATS
 from pages.components.button import button
 from pages.components.lazy import expander
 from pages.core.words import plain
-from pages.state.url_state import touch
+from pages.state.url_state import state, touch
 
 V = TypeVar("V")
 #: Endings of the files that `encoder.inputs.read` reads, and of those with columns.
@@ -86,8 +86,12 @@ def read(key: str, *files: UploadedFile | None, make: Callable[..., V]) -> V | N
 
 
 def typed_lines(key: str, height: int, start: str = "", label: str = "One text a line", **more: Any) -> str:
-    """A field for one text a line, which keeps its text on other pages: Streamlit drops a widget's value there."""
-    st.session_state.setdefault(key, st.session_state.get(f"{key}:kept", start))
+    """A field for one text a line, which keeps its text on other pages: Streamlit drops a widget's value there.
+
+    After Back, a browser shows a field as it was before the server filled it.
+    """
+    if key not in st.session_state or state.has_moved():
+        st.session_state[key] = st.session_state.get(key, st.session_state.get(f"{key}:kept", start))
     typed = st.session_state[f"{key}:kept"] = st.text_area(label, key=key, height=height, on_change=touch, **more)
     return typed
 
