@@ -1407,6 +1407,28 @@ def test_a_conclusion_says_where_it_goes(school: School) -> None:
     assert controls.TO_MODEL[1] in words(alone)
 
 
+def test_what_is_typed_and_not_sent_stays_with_its_author(school: School) -> None:
+    teacher, code = school.teacher()
+    student, other = school.student(code), school.student(code)
+    asked, draft = put(school, code, {"kind": "conclusion", "ask": "Why?"}), "Since *it* is far away"
+    student.news()
+    other.news()
+    teacher.run().click("room:reveal")
+    student.tell(event="news", question=asked, draft=draft)
+    assert draft.replace("*", r"\*") in words(student.app)
+    assert draft not in other.news().html() + words(other.app)
+    assert school.store.answers(code, asked) == {}
+    teacher.run().click("room:ask-again")
+    again = school.room(code).question
+    assert again
+    assert student.news().app.text_area(key=f"room:{again.id}:text").value == draft
+    student.click(f"room:{again.id}:give")
+    assert [json.loads(text) for text in school.store.answers(code, again.id).values()] == [draft]
+    student.tell(event="draft", question=again.id, draft="too late")
+    teacher.run().click("room:reveal")
+    assert "too late" not in words(student.news().app)
+
+
 def test_a_desk_chooses_the_language_and_says_what_is_translated(school: School) -> None:
     teacher, code = school.teacher()
     teacher.put("button_group", "view:lesson_language", "es")
