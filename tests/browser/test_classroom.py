@@ -138,6 +138,7 @@ def test_a_phone_keeps_what_is_typed_when_the_result_comes_first(visit: Callable
         teacher.locator(f".st-key-desk-next-{place} button").click()
     field = phone.locator('[class*="st-key-ballot"] textarea')
     field.fill("A token is a piece")
+    expect(phone.get_by_test_id("InputInstructions")).to_be_hidden()  # a phone has no Ctrl
     teacher.get_by_role("button", name="Show the result").click()
     expect(field).to_have_count(0)
     expect(phone.get_by_text("A token is a piece")).to_be_visible()
