@@ -30,7 +30,7 @@ from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import controls, read_question
 from pages.teaching.rooms import Asked, Member, MemoryStore, Room, StoreUnavailable, ask, session
 from pages.teaching.rooms.events import Tries
-from pages.teaching.rooms.room import answer_mark
+from pages.teaching.rooms.room import answer_mark, wall_mark
 from pages.teaching.rooms.store import RoomError
 from pages.teaching.stage import results, votes
 from tests.pages.apps import sentences, visit, words
@@ -1279,6 +1279,23 @@ def test_text_of_students_is_not_on_the_wall(school: School) -> None:
     assert "&lt;b&gt;Why?" in wall.news().html()
     assert "1 of 1 answered" in wall.html()
     assert "rude" not in wall.html()
+
+
+@pytest.mark.parametrize("kind", ["conclusion", "sentence"])
+def test_the_wall_shows_the_sentences_that_the_teacher_chooses_with_their_counts(school: School, kind: str) -> None:
+    teacher, code = school.teacher()
+    wall = Person(school, "classroom", room=code, wall="1")
+    of_numbers = {"quantity": "n_tokens", "than": 1, "example": "A word."} if kind == "sentence" else {}
+    asked = put(school, code, {"kind": kind, "ask": "Why?", **of_numbers}, "So kind", "so  kind.", "Rude", "<b>Wise")
+    teacher.run().click("room:reveal")
+    assert all(word not in wall.news().html() for word in ("kind", "Rude", "Wise"))
+    for member in (3, 0):
+        teacher.click(f"desk:{wall_mark(asked, f'member-{member:09}')}:1")
+    shown = re.findall(r"<li.*?<span>(.*?)</span><b>(\d+)</b>", wall.news().html())
+    assert [(re.sub(" ✓$", "", text), count) for text, count in shown] == [("&lt;b&gt;Wise", "1"), ("So kind", "2")]
+    teacher.click(f"desk:{answer_mark(asked, 'member-000000003')}:1")
+    teacher.click(f"desk:{wall_mark(asked, 'member-000000000')}:0")
+    assert not re.search("kind|Wise", wall.news().html())
 
 
 def test_a_teacher_hides_a_typed_answer_from_every_screen(school: School) -> None:

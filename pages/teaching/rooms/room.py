@@ -57,8 +57,8 @@ class Room:
     """What everybody in a room shares. Each change by the teacher gives it the next version.
 
     key_hash: SHA-256 of the teacher's key; opened: seconds since 1970; view: page and values, as in a link; frozen:
-    nobody may leave the teacher's view; hidden: controls that members do not see, and `answer_mark`s; spotlight:
-    whether the selection pulses; recalled: how often the teacher called everybody back; named: whether
+    nobody may leave the teacher's view; hidden: controls that members do not see, `answer_mark`s and `wall_mark`s;
+    spotlight: whether the selection pulses; recalled: how often the teacher called everybody back; named: whether
     members give a nickname; timer: when it ends, in seconds since 1970, 0 for none; past: the questions before, the
     newest last; asked: how many so far.
     """
@@ -219,6 +219,11 @@ def bring_back(room: Room, asked: Asked) -> Room:
 def answer_mark(question: str, member: str) -> str:
     """What stands among `Room.hidden` for an answer that the class does not see."""
     return f"answer {hashed(f'{question} {member}')[:16]}"
+
+
+def wall_mark(question: str, member: str) -> str:
+    """What stands among `Room.hidden` for a typed answer that is on the wall: otherwise the wall hides all of them."""
+    return f"wall {hashed(f'{question} {member}')[:16]}"
 
 
 def seen_by_class(room: Room, question: str, answers: Mapping[str, str]) -> dict[str, str]:
