@@ -701,6 +701,31 @@ def test_the_desk_asks_before_the_class_has_seen_a_page(school: School) -> None:
     assert [button.key for button in teacher.run().app.button].count("room:reveal") == 1, "on the desk only"
 
 
+def test_a_teacher_marks_the_right_option_of_her_own_question(school: School) -> None:
+    teacher, code = school.teacher()
+    right, wrong, wall = school.student(code), school.student(code), Person(school, "classroom", room=code, wall="1")
+    teacher.open("heads").press("ask").put("button_group", "ask:kind", "choice")
+    teacher.put("text_input", "ask:poll", "Is it a proof?").put("text_area", "ask:options", "Yes\nNo\nPerhaps")
+    (mark,) = (one for one in teacher.app.selectbox if one.key.startswith("ask:right:"))
+    assert mark.value is None, "a poll, unless she marks one"
+    teacher.put("selectbox", mark.key, 1).click("ask:go")
+    asked = school.room(code).question
+    assert asked
+    for person, option in ((right, 1), (wrong, 0)):
+        person.news().put("button_group", f"room:{asked.id}:chosen", option).click(f"room:{asked.id}:give")
+        assert [*person.app.success, *person.app.warning, *person.app.info] == []
+    assert "<li data-right" not in wall.news().html()
+    teacher.run().click("room:reveal")
+    assert right.news().app.success
+    assert "No" in wrong.news().app.warning[0].value
+    assert re.findall(r"<li data-right>.*?</b> (\w+)", wall.news().html()) == ["No"]
+    rows = list(csv.DictReader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
+    assert [(row["answer"], row["right"], row["right_answer"]) for row in rows] == [
+        ("No", "1", "No"),
+        ("Yes", "0", "No"),
+    ]
+
+
 def test_a_question_about_the_view_is_computed_from_it(school: School) -> None:
     teacher, code = school.teacher()
     teacher.open("heads").type(TEXT)

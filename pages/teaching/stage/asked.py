@@ -8,6 +8,7 @@ from typing import Any
 from pages.teaching.lessons import progress
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, Question, read_question
+from pages.teaching.questions.open_kinds import ChoiceQuestion
 from pages.teaching.questions.quantities import OF_NO_TEXT, QUANTITIES
 from pages.teaching.rooms import Asked, Room
 
@@ -24,7 +25,8 @@ MOST_LETTERS = 200
 def read(asked: Asked) -> tuple[Question, Look | None]:
     """The question, and the text, model and head that it is about: None for a poll. Raises EncoderError."""
     question = read_question(asked.definition)
-    return question, None if question.kind == "choice" else look_of(asked.view)
+    is_poll = isinstance(question, ChoiceQuestion) and question.right is None
+    return question, None if is_poll else look_of(asked.view)
 
 
 def prose_of(asked: Asked) -> str:

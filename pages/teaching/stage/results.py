@@ -19,6 +19,7 @@ from pages.core.stores import cache
 from pages.core.words.markdown import say_error
 from pages.teaching.questions import Look, Question, controls
 from pages.teaching.questions.gestures import GestureQuestion
+from pages.teaching.questions.open_kinds import ChoiceQuestion
 from pages.teaching.questions.question import Choosing
 from pages.teaching.rooms import Asked, Member, Room, RoomError
 from pages.teaching.rooms.room import wall_mark
@@ -376,6 +377,8 @@ def _utc(seconds: float) -> str:
 
 def _right_answer(question: Question, look: Look | None) -> str | float:
     """What is right, in the digits that the class has seen; "" where nothing is computed."""
+    if isinstance(question, ChoiceQuestion):  # the teacher's mark needs no view
+        return "" if question.right is None else _writable(question.options[question.right])
     if look is None or question.kind == "test":
         return ""
     try:
