@@ -612,6 +612,24 @@ def test_a_class_votes_discusses_and_votes_again(school: School) -> None:
     )
 
 
+def test_the_table_numbers_every_vote_of_a_question(school: School) -> None:
+    teacher, code = school.teacher()
+    definition = {"kind": "choice", "ask": "Ready?", "options": ["Yes", "No"]}
+    put(school, code, definition, 0)
+    put(school, code, {**definition, "ask": "Something else?"}, 0)
+    put(school, code, definition, 1)
+    teacher.run().click("room:reveal").click("room:ask-again")
+    again = school.room(code).question
+    assert again
+    school.store.answer(code, again.id, "member-000000000", "0")
+    rows = csv.DictReader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig")))
+    assert [(row["vote"], row["answer"]) for row in rows if row["question"] == "Ready?"] == [
+        ("1", "Yes"),
+        ("2", "No"),
+        ("3", "Yes"),
+    ]
+
+
 @pytest.mark.slow("a class answers two forms of the concept test")
 def test_a_class_takes_the_concept_test_before_and_after(school: School) -> None:
     teacher, code = school.teacher()

@@ -8,6 +8,7 @@ import json
 import secrets
 import time
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -204,6 +205,21 @@ def asked_before(room: Room, definition: Mapping[str, Any], view: Mapping[str, s
     """The newest of a room's earlier questions with these words about this view; None without one."""
     sought = _written(definition, view)
     return next((one for one in reversed(room.past) if _written(one.definition, one.view) == sought), None)
+
+
+def numbered_votes(room: Room) -> dict[str, int]:
+    """Question -> which vote it is, from 1: the same words about the same view may be asked several times."""
+    known, found = Counter[str](), {}
+    for asked in sorted((*room.past, *([room.question] if room.question else [])), key=_number):
+        words = _written(asked.definition, asked.view)
+        known[words] += 1
+        found[asked.id] = known[words]
+    return found
+
+
+def _number(asked: Asked) -> int:
+    """Questions of a room count in the order of asking."""
+    return int(asked.id.rpartition("-")[2])
 
 
 def _written(definition: Mapping[str, Any], view: Mapping[str, str]) -> str:
