@@ -49,7 +49,7 @@ def sentences(asked: Asked, question: Question, look: Look | None) -> list[list[
     if look is None or look.trace.kind != "text" or question.kind in WITHOUT:
         return []
     numbers, texts = set(), []
-    for name, value in _named(question.definition()):
+    for name, value in named_values(question.definition()):
         if name in QUANTITIES:
             numbers.add(name)
         elif name == "text" and isinstance(value, str) and " " in value:
@@ -63,15 +63,15 @@ def sentences(asked: Asked, question: Question, look: Look | None) -> list[list[
     return [_marked(shown[0], one) for one in shown]
 
 
-def _named(value: Any) -> Iterator[tuple[str, Any]]:
+def named_values(value: Any) -> Iterator[tuple[str, Any]]:
     """All fields of a definition, with those inside of them."""
     if isinstance(value, Mapping):
         for name, one in value.items():
             yield name, one
-            yield from _named(one)
+            yield from named_values(one)
     elif isinstance(value, list | tuple):
         for one in value:
-            yield from _named(one)
+            yield from named_values(one)
 
 
 def _marked(first: list[str], words: list[str]) -> list[tuple[str, bool]]:
