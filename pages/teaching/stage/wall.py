@@ -45,6 +45,8 @@ MOST_BELOW, FEWEST = 6, 3
 REASON = 45
 #: Letters of a typed answer in a line, and lines of typed answers below a short question.
 TYPED_LINE, MOST_TYPED = 75, 9
+#: Letters of all typed answers up to which their type is larger.
+FEW_TYPED = 200
 #: Orders of the class: each may be as long as the wall is wide.
 MOST_ORDERS = 4
 #: Kinds whose answers are shown next to what is right; options have theirs on them.
@@ -263,7 +265,8 @@ def _typed(question: Question, chosen: Sequence[Line]) -> str:
         if shown and room < 0:
             break
         shown.insert(0, line)
-    return _listed(shown, " enc-wall-typed") if shown else ""
+    names = " enc-wall-typed" + (" enc-wall-few" if sum(len(line.label) for line in shown) <= FEW_TYPED else "")
+    return _listed(shown, names) if shown else ""
 
 
 def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote, typed: str = "") -> str:
