@@ -171,7 +171,7 @@ class RoomStrip {
     return news.draft;
   }
 
-  // What was typed between the request and the run that took the field.
+  // Letters typed between the request and the run that took the field.
   sendRest() {
     const news = roomNews();
     if (!news.field || news.field.isConnected || this.isRunning() || !connected()) return;

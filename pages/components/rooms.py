@@ -17,7 +17,7 @@ _strip, _refresh, _door = map(assets.component, ("room_strip", "room_refresh", "
 class StripEvent(TypedDict):
     """What the browser said: "news" of the room, or "press" with the `name` of a button.
 
-    News, and "draft" for what was typed just after them, say what stands unsent in the field of a `question`.
+    News, and "draft" for letters typed just after them, say what stands unsent in the field of a `question`.
     """
 
     event: Literal["news", "press", "draft"]

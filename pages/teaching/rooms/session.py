@@ -457,7 +457,7 @@ def keep_draft(question: str, text: str) -> None:
     now = room()
     known = (*now.past, now.question) if now else ()
     asked = next((one for one in known if one is not None and one.id == question), None)
-    if asked is not None and not (text and given().get(question)):  # what is sent is no draft
+    if asked is not None and not (text and given().get(question)):  # it is sent
         st.session_state.setdefault(_DRAFTS, {})[str(asked.definition.get("ask"))] = text.strip()
 
 
