@@ -46,6 +46,8 @@ interface Theme {
   isStage: boolean;
   /** The share of the window's height that a stage's text has above the picture. */
   textAbove: number;
+  /** Pixels that the picture of a printed page fills as if it were a window; 0: it has its usual height. */
+  tall: number;
   dark: boolean;
 }
 

@@ -28,6 +28,7 @@ const MODEL_KEYS =
   "Up and down arrow choose a token, left and right arrow a layer, Enter opens its strongest weight, " +
   "Escape closes. Tab goes to a button for each part.";
 const STAGE_GAIN = 170; // pixels of the window that a stage has more than a page with controls
+const LOW = 1; // pixels of a window in which rows are as low as their names allow
 const BOTH_RIVERS = 1800; // pixels in which two rivers are open next to each other
 
 /** @extends {Drawing<ModelHeader, Sent<ModelEvent>>} */
@@ -211,10 +212,11 @@ export class ModelView extends Drawing {
     for (const element of [this.heads, this.legend, this.powers]) element.hidden = isClosed;
   }
 
-  // A page with the picture only is as high as its content.
+  // A page with the picture only is as high as its content; on one that is printed an open part needs room below it.
   get tall() {
-    const { isStage, textAbove } = this.theme;
-    return this.isAlone ? 0 : globalThis.innerHeight * (1 - textAbove) + (isStage ? STAGE_GAIN : 0);
+    const { isStage, textAbove, tall } = this.theme;
+    if (this.isAlone) return tall && this.choice?.part ? LOW : tall;
+    return globalThis.innerHeight * (1 - textAbove) + (isStage ? STAGE_GAIN : 0);
   }
 
   // ---- Pointing, keys, events ----

@@ -57,7 +57,8 @@ export function readTheme(element) {
   const scale = Number(style.getPropertyValue("--enc-type")) || 1; // of type; larger in presentation mode
   const isStage = style.getPropertyValue("--enc-stage").trim() === "1";
   const textAbove = Number(style.getPropertyValue("--enc-stage-text")) || 0;
-  return { ...theme, scale, isStage, textAbove, dark: luminance(rgb(theme.background)) < 0.4 };
+  const tall = Number(style.getPropertyValue("--enc-tall")) || 0;
+  return { ...theme, scale, isStage, textAbove, tall, dark: luminance(rgb(theme.background)) < 0.4 };
 }
 
 // A CSS colour as [red, green, blue, opacity], 0 to 255.

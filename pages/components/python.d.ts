@@ -557,6 +557,8 @@ interface BoxesEvent {
 
 /** What the browser said: "news" of the room, or "press" with the `name` of a button. */
 interface StripEvent {
-  event: "news" | "press";
+  event: "news" | "press" | "draft";
   name?: string;
+  question?: string;
+  draft?: string;
 }

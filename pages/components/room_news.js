@@ -13,6 +13,9 @@ class RoomNews {
     this.listeners = new Set();
     this.askedLast = -Infinity; // when a part of the page has last asked Python for a run
     this.wentBack = -Infinity; // when a follower has pressed the browser's Back
+    /** @type {HTMLInputElement | null} */
+    this.field = null; // of an answer, when a run was asked for; and what it said
+    this.draft = {};
     const wake = () => this.place && document.visibilityState === "visible" && this.connect();
     for (const event of ["online", "pageshow", "focus"]) globalThis.addEventListener(event, wake);
     document.addEventListener("visibilitychange", wake);

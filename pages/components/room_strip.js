@@ -12,6 +12,8 @@ const [SETTLED, LOST, AGAIN] = [400, 6000, 1000];
 const UNSERVED = "This server has no rooms: start Encoderscope with “encoderscope” or “make run”.";
 const OVER = 10_000; // milliseconds in which a timer that has ended says so
 const LINE = 44; // pixels of the room's line
+// Where a student types an answer. A form sends it with its button, so until then only this field has it.
+const FIELD = ':is([class*="st-key-ballot"], .st-key-room-question) :is(textarea, input[type="text"])';
 
 /** @type {() => DOMStringMap} */
 const appState = () =>
@@ -156,7 +158,26 @@ class RoomStrip {
     if (!news.mayAsk()) return; // the next tick tries again
     news.asked = version ?? "closed";
     news.askedAt = now;
-    this.send({ event: "news" });
+    this.send({ event: "news", ...this.draft() });
+  }
+
+  // What is typed and not sent: the run that is asked for may take its field from the page.
+  draft() {
+    const news = roomNews();
+    news.field = document.querySelector(FIELD);
+    const question = news.field?.closest('[class*="st-key-room-"]:not(.st-key-room-question)')?.className
+      .match(/st-key-room-(\w+-\d+)/)?.[1];
+    news.draft = question ? { question, draft: news.field.value } : {};
+    return news.draft;
+  }
+
+  // Letters typed between the request and the run that took the field.
+  sendRest() {
+    const news = roomNews();
+    if (!news.field || news.field.isConnected || this.isRunning() || !connected()) return;
+    const draft = news.field.value;
+    news.field = null;
+    if (news.draft.question && draft !== news.draft.draft) this.send({ event: "draft", ...news.draft, draft });
   }
 
   // What pulses is brought into the window with each change of the room, when the page has been drawn.
@@ -187,6 +208,7 @@ class RoomStrip {
   tick() {
     this.catchUp();
     if (this.component && !this.room.hidden) this.returnAfterBack();
+    if (this.component) this.sendRest();
     if (connected() !== this.connected) this.say();
     this.connected = connected();
     if (

@@ -8,14 +8,22 @@ from encoder.drawing import wire
 from . import assets, events
 from .headers import DoorHeader, RefreshHeader, StripButton
 
+#: Letters of a draft that are kept; a field of a question accepts fewer.
+LONGEST_DRAFT = 1000
+
 _strip, _refresh, _door = map(assets.component, ("room_strip", "room_refresh", "room_door"))
 
 
 class StripEvent(TypedDict):
-    """What the browser said: "news" of the room, or "press" with the `name` of a button."""
+    """What the browser said: "news" of the room, or "press" with the `name` of a button.
 
-    event: Literal["news", "press"]
+    News, and "draft" for letters typed just after them, say what stands unsent in the field of a `question`.
+    """
+
+    event: Literal["news", "press", "draft"]
     name: NotRequired[str]
+    question: NotRequired[str]
+    draft: NotRequired[str]
 
 
 def room_strip(
@@ -38,11 +46,13 @@ def room_strip(
 
 def _event(value: object) -> StripEvent | None:
     """An event as the browser sent it; None for anything else."""
-    if not isinstance(value, dict) or value.get("event") not in ("news", "press"):
+    if not isinstance(value, dict) or value.get("event") not in ("news", "press", "draft"):
         return None
     event: StripEvent = {"event": value["event"]}
     if value["event"] == "press":
         event["name"] = str(value.get("name"))[:40]
+    elif "question" in value:
+        event["question"], event["draft"] = str(value["question"])[:40], str(value.get("draft"))[:LONGEST_DRAFT]
     return event
 
 

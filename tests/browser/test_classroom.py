@@ -26,6 +26,7 @@ ROOM = """() => ({
   page: location.pathname,
 })"""
 TEXT = "The keys to the cabinet are old."
+PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
 
 
 def press(page: Page, name: str) -> None:
@@ -121,6 +122,31 @@ LATER = """globalThis.__later = 0;
 CONTROLS = """() => [...document.querySelectorAll(".stMain :is(button, input, select)")]
   .filter((one) => one.getClientRects().length && !one.closest(".enc-model-chips, .enc-model-opened :is(li, tr)"))
   .map((one) => one.textContent || one.ariaLabel)"""
+
+
+@pytest.mark.slow("turns to the last step of a lesson")
+def test_a_phone_keeps_what_is_typed_when_the_result_comes_first(visit: Callable[..., Page]) -> None:
+    teacher = visit("/classroom")
+    teacher.get_by_role("button", name="Open a room").click()
+    teacher.wait_for_url(re.compile(r"room=\w{6}"))
+    phone = visit(f"/classroom?room={query(teacher)['room']}", **PHONE)
+    settle(teacher)
+    teacher.get_by_role("combobox", name="Lesson").click()
+    teacher.get_by_role("option", name=re.compile("Tokens and ids")).click()
+    teacher.get_by_role("button", name="Begin this lesson").click()
+    for place in range(7):  # to the step whose answer is a text
+        teacher.locator(f".st-key-desk-next-{place} button").click()
+    field = phone.locator('[class*="st-key-ballot"] textarea')
+    field.fill("A token is a piece")
+    expect(phone.get_by_test_id("InputInstructions")).to_be_hidden()  # a phone has no Ctrl
+    teacher.get_by_role("button", name="Show the result").click()
+    expect(field).to_have_count(0)
+    expect(phone.get_by_text("A token is a piece")).to_be_visible()
+    teacher.get_by_role("button", name="Ask again").click()
+    teacher.get_by_role("button", name="Begin a new vote").click()
+    expect(field).to_have_value("A token is a piece")
+    for page in (teacher, phone):
+        settle(page)
 
 
 def test_a_wall_has_a_clock_next_to_its_address_and_no_controls(visit: Callable[..., Page]) -> None:

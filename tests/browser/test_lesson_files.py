@@ -17,9 +17,17 @@ from pages.core.frame.frame import import_params
 from pages.teaching.lessons import codes, library, material, path, worksheet
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from playwright.sync_api import Browser
 
+    Part = Callable[[list[worksheet.Asking]], Iterable[Section]]
+
 pytestmark = pytest.mark.browser
+
+#: Pixels of a printed millimetre, and the width between the margins of a slide of Letter, the narrower paper.
+MILLIMETRE = 96 / 25.4
+NARROWER = (279.4 - 2 * 10) * MILLIMETRE
 
 
 def written(folder: Path, sections: Iterable[Section]) -> Path:
@@ -44,7 +52,7 @@ def test_each_worksheet_is_one_page(browser: Browser, tmp_path: Path, paper: str
     page.close()
 
 
-@pytest.mark.parametrize("width", [1280, 820])
+@pytest.mark.parametrize("width", [1920, 820])
 def test_a_printed_slide_is_one_page_and_its_open_part_covers_nothing(
     browser: Browser, tmp_path: Path, width: int
 ) -> None:
@@ -56,8 +64,11 @@ def test_a_printed_slide_is_one_page_and_its_open_part_covers_nothing(
     page.goto(file.as_uri())
     opened = page.locator(".enc-model-opened:not([hidden])")
     expect(opened).to_have_count(3)
-    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))) == len(steps)
+    for paper in ("A4", "Letter"):
+        assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format=paper, landscape=True))) == len(steps)
     page.emulate_media(media="print")
+    for picture in page.locator(".drawing").all():  # as wide as the paper, whatever the window
+        assert 0.95 * NARROWER < picture.evaluate("picture => picture.getBoundingClientRect().width") <= NARROWER
     expect(opened.get_by_role("button", name=re.compile("←|→|Back|More"))).to_have_count(0)
     covers = """panel => {
       const { top, bottom } = panel.getBoundingClientRect();
@@ -66,6 +77,24 @@ def test_a_printed_slide_is_one_page_and_its_open_part_covers_nothing(
         .some(other => other.top < bottom - 1 && other.bottom > top + 1);
     }"""
     assert not any(part.evaluate(covers) for part in opened.all())
+    page.close()
+
+
+@pytest.mark.parametrize("part", [worksheet.key, worksheet.sheet])
+def test_paper_has_a_margin_and_splits_no_answer(browser: Browser, tmp_path: Path, part: Part) -> None:
+    import_params()
+    lesson = library.find("03-one-weight-by-hand")
+    assert lesson is not None
+    steps = worksheet.asking([(lesson, number, step) for number, step in lesson.numbered()])
+    page = browser.new_page()
+    page.goto(written(tmp_path, part(steps)).as_uri())
+    page.emulate_media(media="print")
+    margins = page.evaluate("""[...document.styleSheets].flatMap(sheet => [...sheet.cssRules])
+      .filter(rule => rule instanceof CSSPageRule).map(rule => parseFloat(rule.style.marginLeft))""")
+    assert min(margins) > 0
+    answers = page.locator("ol.sheet > li" if part is worksheet.sheet else "section")
+    assert answers.count() > 1
+    assert {one.evaluate("one => getComputedStyle(one).breakInside") for one in answers.all()} == {"avoid"}
     page.close()
 
 

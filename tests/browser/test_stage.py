@@ -20,6 +20,7 @@ from pages.teaching.questions.question import Choosing
 from pages.teaching.rooms import Asked
 from pages.teaching.stage import results
 from pages.teaching.stage import wall as stage
+from pages.teaching.stage.bars import Line
 from tests.browser.test_every_page import ALL, violations
 from tests.conftest import PATIENCE, check_width, query, settle, wait_until_none
 
@@ -214,6 +215,25 @@ def test_a_wall_has_room_for_what_is_right_and_for_what_a_large_class_said(
         wait_until_none(wall, HIDDEN_ROWS)  # the first bold letters ask for their font
         wait_until_none(wall, SMALL)
         wait_until_none(wall, CUT, [ON_WALL, 0])
+
+
+@pytest.mark.slow("a way of the stage that few use")
+def test_a_wall_has_room_for_the_sentences_that_a_teacher_chooses(visit: Callable[..., Page]) -> None:
+    _, wall, _, _ = room(visit)
+    short, long = Line("It mixes tokens.", "12", 0), Line("Every token weighs all. " * 12, "1", 0)
+    steps = [step for one in library.lessons()[0] for step in one.steps if step.question]
+    for step in steps:
+        question = step.question
+        assert question
+        if question.kind not in ("conclusion", "sentence"):
+            continue
+        for chosen in ([short] * 9, [long, short, long]):
+            asked = Asked("R-1", question.definition(), step.view, revealed=True)
+            shown = stage.face(asked, question, library.look_of(step.view), {}, 30, chosen=chosen)
+            wall.evaluate("(shown) => { document.querySelector('.enc-wall').outerHTML = shown; }", shown)
+            expect(wall.locator(".enc-wall-typed li")).not_to_have_count(0)
+            wait_until_none(wall, SMALL)
+            wait_until_none(wall, CUT, [ON_WALL, 0])
 
 
 @pytest.mark.slow("a way of the stage that few use")

@@ -44,6 +44,37 @@ def test_a_lesson_is_read() -> None:
     assert (one.line, one.view_line, one.question_line) == (8, 12, 21)
 
 
+@pytest.mark.parametrize("word", ["on", "off", "Yes", "NO", "true"])
+def test_a_word_that_yaml_reads_as_true_or_false_is_named_until_it_is_quoted(word: str) -> None:
+    def written(word: str) -> str:
+        mistakes = f"mistakes:\n  - answer: {word}\n    says: A guess.\n"
+        return f"{ABOUT}## One\n\n{QUESTION.replace('query: text', mistakes)}"
+
+    with pytest.raises(LessonError) as refused:
+        lesson.read(written(word), "a")
+    assert written(word).splitlines()[refused.value.line - 1].endswith(f"answer: {word}")
+    assert f'answer: "{word}"' in str(refused.value)
+    question = lesson.read(written(f'"{word}"'), "a").steps[0].question
+    assert question
+    assert question.mistakes[0]["answer"] == word
+
+
+def test_what_is_true_or_false_needs_no_quotes() -> None:
+    holds = "holds: {left: {n_tokens: {text: a}}, compare: above, right: 1}"
+    text = f"{ABOUT}## One\n\n```question\nkind: concept\nask: Which?\nlook: yes\noptions:\n"
+    text += f"  - {{says: a, {holds}}}\n  - {{says: b, right: on}}\n```\n"
+    question = lesson.read(text, "a").steps[0].question
+    assert question
+    assert question.look
+    with pytest.raises(LessonError) as refused:
+        lesson.read(text.replace("says: b", "says: no"), "a")
+    assert text.splitlines()[refused.value.line - 1].startswith("  - {says: b")
+    for value in ("padding: on", "text: on"):
+        view = VIEW.replace("padding: true" if "padding" in value else "text: A text", value)
+        with contextlib.nullcontext() if "padding" in value else pytest.raises(LessonError):
+            lesson.read(f"{ABOUT}## One\n\n{view}", "a")
+
+
 def test_the_template_is_a_lesson() -> None:
     assert lesson.read(TEMPLATE.format(title="New"), "new").steps[0].question
 

@@ -30,7 +30,7 @@ from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import controls, read_question
 from pages.teaching.rooms import Asked, Member, MemoryStore, Room, StoreUnavailable, ask, session
 from pages.teaching.rooms.events import Tries
-from pages.teaching.rooms.room import answer_mark
+from pages.teaching.rooms.room import answer_mark, wall_mark
 from pages.teaching.rooms.store import RoomError
 from pages.teaching.stage import results, votes
 from tests.pages.apps import sentences, visit, words
@@ -612,6 +612,24 @@ def test_a_class_votes_discusses_and_votes_again(school: School) -> None:
     )
 
 
+def test_the_table_numbers_every_vote_of_a_question(school: School) -> None:
+    teacher, code = school.teacher()
+    definition = {"kind": "choice", "ask": "Ready?", "options": ["Yes", "No"]}
+    put(school, code, definition, 0)
+    put(school, code, {**definition, "ask": "Something else?"}, 0)
+    put(school, code, definition, 1)
+    teacher.run().click("room:reveal").click("room:ask-again")
+    again = school.room(code).question
+    assert again
+    school.store.answer(code, again.id, "member-000000000", "0")
+    rows = csv.DictReader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig")))
+    assert [(row["vote"], row["answer"]) for row in rows if row["question"] == "Ready?"] == [
+        ("1", "Yes"),
+        ("2", "No"),
+        ("3", "Yes"),
+    ]
+
+
 @pytest.mark.slow("a class answers two forms of the concept test")
 def test_a_class_takes_the_concept_test_before_and_after(school: School) -> None:
     teacher, code = school.teacher()
@@ -699,6 +717,31 @@ def test_the_desk_asks_before_the_class_has_seen_a_page(school: School) -> None:
     student.click(f"room:{asked.question.id}:give")
     assert [*school.store.answers(code, asked.question.id).values()] == ["1"]
     assert [button.key for button in teacher.run().app.button].count("room:reveal") == 1, "on the desk only"
+
+
+def test_a_teacher_marks_the_right_option_of_her_own_question(school: School) -> None:
+    teacher, code = school.teacher()
+    right, wrong, wall = school.student(code), school.student(code), Person(school, "classroom", room=code, wall="1")
+    teacher.open("heads").press("ask").put("button_group", "ask:kind", "choice")
+    teacher.put("text_input", "ask:poll", "Is it a proof?").put("text_area", "ask:options", "Yes\nNo\nPerhaps")
+    (mark,) = (one for one in teacher.app.selectbox if one.key.startswith("ask:right:"))
+    assert mark.value is None, "a poll, unless she marks one"
+    teacher.put("selectbox", mark.key, 1).click("ask:go")
+    asked = school.room(code).question
+    assert asked
+    for person, option in ((right, 1), (wrong, 0)):
+        person.news().put("button_group", f"room:{asked.id}:chosen", option).click(f"room:{asked.id}:give")
+        assert [*person.app.success, *person.app.warning, *person.app.info] == []
+    assert "<li data-right" not in wall.news().html()
+    teacher.run().click("room:reveal")
+    assert right.news().app.success
+    assert "No" in wrong.news().app.warning[0].value
+    assert re.findall(r"<li data-right>.*?</b> (\w+)", wall.news().html()) == ["No"]
+    rows = list(csv.DictReader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
+    assert [(row["answer"], row["right"], row["right_answer"]) for row in rows] == [
+        ("No", "1", "No"),
+        ("Yes", "0", "No"),
+    ]
 
 
 def test_a_question_about_the_view_is_computed_from_it(school: School) -> None:
@@ -1281,6 +1324,23 @@ def test_text_of_students_is_not_on_the_wall(school: School) -> None:
     assert "rude" not in wall.html()
 
 
+@pytest.mark.parametrize("kind", ["conclusion", "sentence"])
+def test_the_wall_shows_the_sentences_that_the_teacher_chooses_with_their_counts(school: School, kind: str) -> None:
+    teacher, code = school.teacher()
+    wall = Person(school, "classroom", room=code, wall="1")
+    of_numbers = {"quantity": "n_tokens", "than": 1, "example": "A word."} if kind == "sentence" else {}
+    asked = put(school, code, {"kind": kind, "ask": "Why?", **of_numbers}, "So kind", "so  kind.", "Rude", "<b>Wise")
+    teacher.run().click("room:reveal")
+    assert all(word not in wall.news().html() for word in ("kind", "Rude", "Wise"))
+    for member in (3, 0):
+        teacher.click(f"desk:{wall_mark(asked, f'member-{member:09}')}:1")
+    shown = re.findall(r"<li.*?<span>(.*?)</span><b>(\d+)</b>", wall.news().html())
+    assert [(re.sub(" ✓$", "", text), count) for text, count in shown] == [("&lt;b&gt;Wise", "1"), ("So kind", "2")]
+    teacher.click(f"desk:{answer_mark(asked, 'member-000000003')}:1")
+    teacher.click(f"desk:{wall_mark(asked, 'member-000000000')}:0")
+    assert not re.search("kind|Wise", wall.news().html())
+
+
 def test_a_teacher_hides_a_typed_answer_from_every_screen(school: School) -> None:
     teacher, code = school.teacher(named=True)
     rude, other = school.student(code, "Ada"), school.student(code, "Eve")
@@ -1405,6 +1465,28 @@ def test_a_conclusion_says_where_it_goes(school: School) -> None:
     alone = visit("model", lesson="01-tokens", lesson_step="7", step="ids", start="1")
     assert alone.button(key="lesson:01-tokens:7:give").label == controls.TO_MODEL[0]
     assert controls.TO_MODEL[1] in words(alone)
+
+
+def test_what_is_typed_and_not_sent_stays_with_its_author(school: School) -> None:
+    teacher, code = school.teacher()
+    student, other = school.student(code), school.student(code)
+    asked, draft = put(school, code, {"kind": "conclusion", "ask": "Why?"}), "Since *it* is far away"
+    student.news()
+    other.news()
+    teacher.run().click("room:reveal")
+    student.tell(event="news", question=asked, draft=draft)
+    assert draft.replace("*", r"\*") in words(student.app)
+    assert draft not in other.news().html() + words(other.app)
+    assert school.store.answers(code, asked) == {}
+    teacher.run().click("room:ask-again")
+    again = school.room(code).question
+    assert again
+    assert student.news().app.text_area(key=f"room:{again.id}:text").value == draft
+    student.click(f"room:{again.id}:give")
+    assert [json.loads(text) for text in school.store.answers(code, again.id).values()] == [draft]
+    student.tell(event="draft", question=again.id, draft="too late")
+    teacher.run().click("room:reveal")
+    assert "too late" not in words(student.news().app)
 
 
 def test_a_desk_chooses_the_language_and_says_what_is_translated(school: School) -> None:

@@ -68,7 +68,18 @@ def test_a_teacher_can_call_an_option_and_the_class_has_read_what_the_step_says(
     revealed = face(question, look, {"one": "1"}, revealed=True, prose=step.prose)
     assert "<span><b>B</b> Both ids are equal. ✓</span><b>1</b>" in revealed
     assert "its row in the embedding table" not in revealed
-    assert "token id: the (5)" in revealed
+
+
+def test_ids_are_names_and_have_no_bars() -> None:
+    question, look, step = of_lesson("01-tokens", 3)
+    revealed = face(question, look, {}, revealed=True, view=step.view)
+    shown = re.findall(r"<li( data-asked)?>([^<]*)<small>(\d+)</small>", revealed)
+    assert look.trace.source
+    assert [(label, int(one)) for _, label, one in shown] == [
+        *zip(look.trace.labels, look.trace.source.ids, strict=True)
+    ]
+    assert [label for asked, label, _ in shown if asked] == ["the", "the"]
+    assert "<tr" not in revealed
 
 
 @pytest.mark.parametrize(

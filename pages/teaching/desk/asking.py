@@ -61,7 +61,16 @@ def _poll() -> dict[str, Any]:
     words = st.text_input("Question", key="ask:poll", max_chars=300)
     typed = st.text_area("Options, one a line", OPTIONS, key="ask:options", height=96, max_chars=1000)
     options = [line.strip() for line in typed.splitlines() if line.strip()]
-    return {"kind": "choice", "ask": words, "options": options, "look": True}
+    right = st.selectbox(
+        "Right option",
+        range(len(options)),
+        index=None,
+        key=f"ask:right:{options}",
+        format_func=lambda at: options[at],
+        placeholder="None: a poll",
+        help="The result then says who is right, as that of a lesson’s question.",
+    )
+    return {"kind": "choice", "ask": words, "options": options, "look": True, "right": right}
 
 
 def _about(kind: str, look: Look, view: Mapping[str, str]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from pages.teaching.params import LessonParams, RoomParams
 from pages.teaching.questions import Look, Question, controls, read_question
 from pages.teaching.questions.open_kinds import ConclusionQuestion
 from pages.teaching.rooms import Asked, Member, Room, RoomError, follow, from_files, session
-from pages.teaching.rooms.room import BARS
+from pages.teaching.rooms.room import BARS, numbered_votes
 from pages.teaching.rooms.session import Seat
 from pages.teaching.rooms.store import late_answers, late_times
 from pages.teaching.stage import exhibit, invite, outcome, results, votes
@@ -316,10 +316,11 @@ def export(now: Room) -> bytes:
     members, store = session.members(now.code), session.store()
     late, times = late_answers(store, now.code), late_times(store, now.code)
     rows: list[dict[str, Any]] = []
+    numbers = numbered_votes(now)
     for asked in (*now.past, *([now.question] if now.question else [])):
         came_late, then = late.pop(asked.id, {}), times.get(asked.id, {})
         if asked.definition["kind"] != "test":  # it has a table of its own, without names
-            about, vote = _readable(asked), 2 if asked.before else 1
+            about, vote = _readable(asked), numbers[asked.id]
             of = library.step_of(asked.definition, asked.view)
             given = session.answers(now.code, asked.id)
             given = {one: "" for one in members if one not in came_late} | given  # who has not answered, too

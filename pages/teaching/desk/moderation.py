@@ -1,4 +1,4 @@
-"""What of its members a class does not see: a typed answer, a nickname, a member."""
+"""What of its members a class sees: a typed answer, also on the wall, a nickname, a member."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,7 +11,7 @@ from pages.components.button import button
 from pages.core.words.markdown import plain
 from pages.teaching.questions import Look, Question
 from pages.teaching.rooms import Asked, Member, Room, session
-from pages.teaching.rooms.room import answer_mark, seen_by_class
+from pages.teaching.rooms.room import answer_mark, seen_by_class, wall_mark
 from pages.teaching.stage import results
 
 #: Kinds whose answers are texts of students.
@@ -19,25 +19,34 @@ TYPED = ("conclusion", "sentence")
 
 
 def answers(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
-    """Each typed answer with its author, and a button that hides it from every screen of the class."""
+    """Each typed answer with its author, and buttons: one hides it from every screen, one puts it on the wall."""
     if question.kind not in TYPED:
         return
     given = session.answers(now.code, asked.id)
     authors = results.authors(session.members(now.code), given)
     shown = seen_by_class(now, asked.id, given)
+    if given:
+        st.caption("The wall shows no answer by itself: put some there for the result.")
     for member, text in results.read(question, look, given).items():
         hides, mark = member in shown, answer_mark(asked.id, member)
         with st.container(horizontal=True, vertical_alignment="center"):
             said = f"**{plain(authors[member])}**: {plain(text)}"
             st.markdown(said if hides else f"{said} (hidden)")
             label, icon = ("Hide", "visibility_off") if hides else ("Show again", "visibility")
-            button(label, icon, f"desk:{mark}:{int(hides)}", partial(_hide, mark, hides))
+            button(label, icon, f"desk:{mark}:{int(hides)}", partial(_mark, mark, hides))
+            if hides:
+                on_wall = wall_mark(asked.id, member)
+                puts = on_wall not in now.hidden
+                label, icon = ("Put on the wall", "cast") if puts else ("Take off the wall", "cancel_presentation")
+                button(label, icon, f"desk:{on_wall}:{int(puts)}", partial(_mark, on_wall, puts))
 
 
-def _hide(mark: str, hides: bool) -> None:
+def _mark(mark: str, is_set: bool) -> None:
+    """Set a mark of an answer in the room, as the last one, or remove it."""
+
     def edit(room: Room) -> Room:
         others = tuple(one for one in room.hidden if one != mark)
-        return replace(room, hidden=(*others, mark) if hides else others)
+        return replace(room, hidden=(*others, mark) if is_set else others)
 
     session.teach(edit)
 

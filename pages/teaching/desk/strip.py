@@ -150,6 +150,8 @@ PRESSES: dict[str, Callable[[], None]] = {
 
 def _on_event(event: StripEvent) -> None:
     """For callbacks."""
+    if "question" in event:
+        session.keep_draft(event["question"], event.get("draft", ""))
     if event["event"] == "news":
         follow.hear_news()
     elif event.get("name", "").startswith(STEP):

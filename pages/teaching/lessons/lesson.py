@@ -291,7 +291,43 @@ def _block(token: Token, offset: int) -> Mapping[str, Any]:
         raise _not_yaml("this block", error, line + 1) from error
     if not isinstance(values, Mapping):
         raise LessonError(line, "this block is a list of names and values, such as “layer: 4”.")
+    _refuse_words_as_truths(yaml.compose(token.content, yaml.SafeLoader), values, line + 1)
     return values
+
+
+def _refuse_words_as_truths(root: yaml.Node, values: Mapping[str, Any], first: int) -> None:
+    """Raise LessonError for a word such as on or yes, which YAML reads as true or false where a text is meant.
+
+    values: of the block; first: its first line in the file.
+    """
+    for field, node in _scalars(root):
+        if node.tag == "tag:yaml.org,2002:bool" and not _is_truth(field, values):
+            truth, named = str(yaml.safe_load(node.value)).lower(), f"{field}: " if field else ""
+            reason = f'{named}YAML reads {node.value} as {truth}. Put it in quotes: {named}"{node.value}"'
+            raise LessonError(first + node.start_mark.line, reason)
+
+
+def _scalars(root: yaml.Node) -> Iterator[tuple[str, yaml.ScalarNode]]:
+    """Each single value with the field that it is in, and each name with ""; what an anchor repeats, once."""
+    waiting, known = [("", root)], set[int]()
+    while waiting:
+        field, node = waiting.pop()
+        if id(node) in known:
+            continue
+        known.add(id(node))
+        if isinstance(node, yaml.ScalarNode):
+            yield field, node
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += [(field, one) for one in node.value]
+        else:
+            waiting += [pair for name, one in node.value for pair in (("", name), (str(name.value), one))]
+
+
+def _is_truth(field: str, values: Mapping[str, Any]) -> bool:
+    """Whether a field of a block is true or false: of a question, or of a view, where pages say so."""
+    if "page" in values:
+        return field not in state.params or isinstance(state.params[field].default, bool)
+    return field in ("look", "right") or (field == "answer" and values.get("kind") == "true or false")
 
 
 def _view(values: Mapping[str, Any], line: int) -> dict[str, str]:

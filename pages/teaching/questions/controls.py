@@ -29,11 +29,17 @@ TO_MODEL = ("Compare with a model answer", "You then see a model answer below yo
 KEPT = ("Keep my answer", "You can change it later. It gets no grade.")
 
 
-def ask(question: Question, look: Look, key: str, give: Give, *, in_class: bool = False) -> None:
+#: Kinds that are answered in a field of text, and the name of its value in the session.
+FIELDS = {"conclusion": "text", "number": "number", "sentence": "sentence"}
+
+
+def ask(question: Question, look: Look, key: str, give: Give, *, in_class: bool = False, draft: str = "") -> None:
     """Draw the question and its control. give: called with an answer, in a callback.
 
-    in_class: a teacher gets the answer, shows the result, and gives the hint.
+    in_class: a teacher gets the answer, shows the result, and gives the hint; draft: with what its field begins.
     """
+    if draft and question.kind in FIELDS:
+        st.session_state.setdefault(f"{key}:{FIELDS[question.kind]}", draft)
     st.markdown(f"**{in_markdown(question.ask)}**")
     if question.hint and not in_class:
         with st.expander("Hint", icon=":material/lightbulb:"):

@@ -210,18 +210,28 @@ class ConclusionQuestion(Question):
 @kind("choice")
 @dataclass(frozen=True)
 class ChoiceQuestion(Choosing):
-    """Choose one of several texts: a poll that a teacher makes. It has no computed truth."""
+    """Choose one of several texts: a poll that a teacher makes. It has no computed truth.
+
+    right: the position of the option that the teacher marks as right; None: a poll.
+    """
 
     options: Sequence[str] = ()
+    right: int | None = None
 
     def __post_init__(self) -> None:
         is_list = isinstance(self.options, list | tuple)
         if not is_list or not 2 <= len(self.options) <= 8 or not all(isinstance(one, str) for one in self.options):
             raise QuestionError("A choice question has 2 to 8 options, each a text.")
+        if self.right is not None and (type(self.right) is not int or not 0 <= self.right < len(self.options)):
+            raise QuestionError(f"right is the position of an option, 0 to {len(self.options) - 1}.")
 
     def truth(self, look: Look) -> Truth:
-        """None: there is nothing to compute."""
-        return Truth(None)
+        """The option that is marked as right, None in a poll: there is nothing to compute."""
+        return Truth(self.right)
+
+    def is_right(self, answer: int, look: Look | None) -> bool | None:
+        """By the mark of the teacher, which needs no view."""
+        return None if self.right is None else answer == self.right
 
     def choices(self, look: Look) -> dict[int, str]:
         """The number of each option, and its text."""

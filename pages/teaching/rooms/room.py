@@ -8,6 +8,7 @@ import json
 import secrets
 import time
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -57,8 +58,8 @@ class Room:
     """What everybody in a room shares. Each change by the teacher gives it the next version.
 
     key_hash: SHA-256 of the teacher's key; opened: seconds since 1970; view: page and values, as in a link; frozen:
-    nobody may leave the teacher's view; hidden: controls that members do not see, and `answer_mark`s; spotlight:
-    whether the selection pulses; recalled: how often the teacher called everybody back; named: whether
+    nobody may leave the teacher's view; hidden: controls that members do not see, `answer_mark`s and `wall_mark`s;
+    spotlight: whether the selection pulses; recalled: how often the teacher called everybody back; named: whether
     members give a nickname; timer: when it ends, in seconds since 1970, 0 for none; past: the questions before, the
     newest last; asked: how many so far.
     """
@@ -206,6 +207,21 @@ def asked_before(room: Room, definition: Mapping[str, Any], view: Mapping[str, s
     return next((one for one in reversed(room.past) if _written(one.definition, one.view) == sought), None)
 
 
+def numbered_votes(room: Room) -> dict[str, int]:
+    """Question -> which vote it is, from 1: the same words about the same view may be asked several times."""
+    known, found = Counter[str](), {}
+    for asked in sorted((*room.past, *([room.question] if room.question else [])), key=_number):
+        words = _written(asked.definition, asked.view)
+        known[words] += 1
+        found[asked.id] = known[words]
+    return found
+
+
+def _number(asked: Asked) -> int:
+    """Questions of a room count in the order of asking."""
+    return int(asked.id.rpartition("-")[2])
+
+
 def _written(definition: Mapping[str, Any], view: Mapping[str, str]) -> str:
     return json.dumps([definition, view], sort_keys=True)  # a store makes lists of tuples
 
@@ -219,6 +235,11 @@ def bring_back(room: Room, asked: Asked) -> Room:
 def answer_mark(question: str, member: str) -> str:
     """What stands among `Room.hidden` for an answer that the class does not see."""
     return f"answer {hashed(f'{question} {member}')[:16]}"
+
+
+def wall_mark(question: str, member: str) -> str:
+    """What stands among `Room.hidden` for a typed answer that is on the wall: otherwise the wall hides all of them."""
+    return f"wall {hashed(f'{question} {member}')[:16]}"
 
 
 def seen_by_class(room: Room, question: str, answers: Mapping[str, str]) -> dict[str, str]:

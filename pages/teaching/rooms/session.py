@@ -17,7 +17,7 @@ import streamlit as st
 from pages.state import kept, links, state
 from pages.teaching.params import LessonParams, RoomParams
 from pages.teaching.rooms import current_store, events
-from pages.teaching.rooms.room import BARS, Member, Room, new_room, new_secret, read_code, read_nickname
+from pages.teaching.rooms.room import BARS, Asked, Member, Room, new_room, new_secret, read_code, read_nickname
 from pages.teaching.rooms.store import RoomError, RoomGone, RoomStore, StoreUnavailable, gone
 
 #: The page where a room is opened and joined; for a teacher, the desk.
@@ -25,6 +25,8 @@ DESK = "classroom"
 _SEAT, _ROOM, _SAID, _STALE = "_room_seat", "_room_read", "_room_said", "_room_stale"
 #: This student's answers as JSON, by question; those that wait for the store.
 _GIVEN, _WAITING = "_room_answers", "_room_waiting"
+#: What this student typed and did not send, by the words of the question: asked again, it has another id.
+_DRAFTS = "_room_drafts"
 #: Changes by this teacher that wait for the store.
 _CHANGES = "_room_changes"
 #: The room in which this session tried to take a seat by itself; whether it has left one, and which.
@@ -430,6 +432,7 @@ def answer(question: str, value: object) -> bool:
         say(str(error))
         return False
     given()[question] = text
+    keep_draft(question, "")
     events.changed(own.code)
     if not in_time:
         say("The question was closed before your answer arrived. The teacher has it, marked as late.")
@@ -447,6 +450,20 @@ def activity(code: str) -> int:
 def given() -> dict[str, str | None]:
     """What this session knows of the student's answers: JSON by question, None for none."""
     return st.session_state.setdefault(_GIVEN, {})
+
+
+def keep_draft(question: str, text: str) -> None:
+    """Keep what stands unsent in the field of a question of this room; "" forgets it. For callbacks."""
+    now = room()
+    known = (*now.past, now.question) if now else ()
+    asked = next((one for one in known if one is not None and one.id == question), None)
+    if asked is not None and not (text and given().get(question)):  # it is sent
+        st.session_state.setdefault(_DRAFTS, {})[str(asked.definition.get("ask"))] = text.strip()
+
+
+def draft(asked: Asked) -> str:
+    """What this student typed as an answer and did not send, "" without it."""
+    return str(st.session_state.get(_DRAFTS, {}).get(str(asked.definition.get("ask")), ""))
 
 
 def waiting() -> dict[str, Any]:

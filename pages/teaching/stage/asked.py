@@ -8,6 +8,7 @@ from typing import Any
 from pages.teaching.lessons import progress
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, Question, read_question
+from pages.teaching.questions.open_kinds import ChoiceQuestion
 from pages.teaching.questions.quantities import OF_NO_TEXT, QUANTITIES
 from pages.teaching.rooms import Asked, Room
 
@@ -24,7 +25,8 @@ MOST_LETTERS = 200
 def read(asked: Asked) -> tuple[Question, Look | None]:
     """The question, and the text, model and head that it is about: None for a poll. Raises EncoderError."""
     question = read_question(asked.definition)
-    return question, None if question.kind == "choice" else look_of(asked.view)
+    is_poll = isinstance(question, ChoiceQuestion) and question.right is None
+    return question, None if is_poll else look_of(asked.view)
 
 
 def prose_of(asked: Asked) -> str:
@@ -47,7 +49,7 @@ def sentences(asked: Asked, question: Question, look: Look | None) -> list[list[
     if look is None or look.trace.kind != "text" or question.kind in WITHOUT:
         return []
     numbers, texts = set(), []
-    for name, value in _named(question.definition()):
+    for name, value in named_values(question.definition()):
         if name in QUANTITIES:
             numbers.add(name)
         elif name == "text" and isinstance(value, str) and " " in value:
@@ -61,15 +63,15 @@ def sentences(asked: Asked, question: Question, look: Look | None) -> list[list[
     return [_marked(shown[0], one) for one in shown]
 
 
-def _named(value: Any) -> Iterator[tuple[str, Any]]:
+def named_values(value: Any) -> Iterator[tuple[str, Any]]:
     """All fields of a definition, with those inside of them."""
     if isinstance(value, Mapping):
         for name, one in value.items():
             yield name, one
-            yield from _named(one)
+            yield from named_values(one)
     elif isinstance(value, list | tuple):
         for one in value:
-            yield from _named(one)
+            yield from named_values(one)
 
 
 def _marked(first: list[str], words: list[str]) -> list[tuple[str, bool]]:

@@ -103,7 +103,7 @@ def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | No
         with st.expander("Read first", icon=":material/article:"):
             st.markdown(of_markdown(prose))
     give = partial(session.answer, asked.id)
-    controls.ask(question, look, f"room:{asked.id}", give, in_class=True)
+    controls.ask(question, look, f"room:{asked.id}", give, in_class=True, draft=session.draft(asked))
 
 
 def _about(asked: Asked, question: Question, look: Look | None) -> None:
@@ -115,6 +115,8 @@ def _revealed(own: Seat, now: Room, asked: Asked, question: Question, look: Look
     """What is right, the part of the picture that the question is about, the class's answers, then the reason."""
     st.markdown(f"**{in_markdown(question.ask)}**")
     _about(asked, question, look)
+    if draft := session.draft(asked):
+        st.markdown(f"You wrote this, but did not send it: **{plain(draft)}**")
     of_class = partial(results.draw, now, asked, question, look, told=_told(question, look, given))
     if given is not None and seen_by_class(now, asked.id, {own.member: given}):
         outcome.draw(question, look, read_answer(question, given, look), f"room:{asked.id}:result", of_class)

@@ -5,7 +5,7 @@ It is a few hundred bytes of HTML, so that a phone has it at once; the wall draw
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -19,6 +19,7 @@ from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQu
 from pages.teaching.questions.open_kinds import ConclusionQuestion, DrawQuestion, SentenceQuestion
 from pages.teaching.questions.quantities import read_quantity
 from pages.teaching.questions.question import Truth
+from pages.teaching.stage.asked import named_values
 from pages.teaching.stage.bars import Line, table
 
 #: Tokens of a row that are shown, the strongest ones; and bars of numbers.
@@ -31,6 +32,8 @@ OF_A_ROW = ("weight", "row_entropy", "on_special_tokens", "on_later_tokens")
 
 def html(question: Question, look: Look, truth: Truth) -> str:
     """The bars of a question's truth, or the tokens that it is about; "" where its sentence says all."""
+    if places := _places_of_ids(question, look):
+        return _with_ids(look, places)
     if lists := tokens(question, look):
         return f"<div>{''.join(map(_counted_tokens, lists))}</div>"
     if isinstance(question, NumberQuestion) and question.trial is not None:
@@ -51,6 +54,22 @@ def _simulated(question: NumberQuestion, look: Look, truth: Truth) -> str:
 
 def _counted_tokens(labels: Sequence[str]) -> str:
     return f"<ol class='enc-counted'>{''.join(f'<li>{escape(one)}</li>' for one in labels)}</ol>"
+
+
+def _places_of_ids(question: Question, look: Look) -> set[int]:
+    """The tokens whose ids a question is about."""
+    given = [value for name, value in named_values(question.definition()) if name == "token_id"]
+    return {look.token(one["token"]) for one in given if isinstance(one, Mapping) and [*one] == ["token"]}
+
+
+def _with_ids(look: Look, places: Container[int]) -> str:
+    """The tokens in a row, each above its id: an id is a name, so no bar has its length. places: are marked."""
+    ids = look.trace.source.ids if look.trace.source is not None else ()
+    items = "".join(
+        f"<li{' data-asked' if place in places else ''}>{escape(label)}<small>{one}</small></li>"
+        for place, (label, one) in enumerate(zip(look.trace.labels, ids, strict=True))
+    )
+    return f"<ol class='enc-counted enc-ids' aria-label='Tokens and their ids'>{items}</ol>"
 
 
 def picture(question: Question, look: Look, view: Mapping[str, str]) -> str:

@@ -19,8 +19,10 @@ from pages.core.stores import cache
 from pages.core.words.markdown import say_error
 from pages.teaching.questions import Look, Question, controls
 from pages.teaching.questions.gestures import GestureQuestion
+from pages.teaching.questions.open_kinds import ChoiceQuestion
 from pages.teaching.questions.question import Choosing
 from pages.teaching.rooms import Asked, Member, Room, RoomError
+from pages.teaching.rooms.room import wall_mark
 from pages.teaching.stage import exhibit, votes
 from pages.teaching.stage.bars import Line
 from pages.teaching.stage.bars import table as bars_table
@@ -204,6 +206,21 @@ def of_class(question: Question, look: Look | None, given: Vote, *, revealed: bo
     return table(fewer(given.bars, most), show_right=revealed) if given.bars else ""
 
 
+def on_wall(now: Room, asked: Asked, given: Vote) -> list[Line]:
+    """The typed answers that the teacher puts on the wall, in the order of her clicks, each with how many wrote it."""
+    marks = {wall_mark(asked.id, member): text for member, text in given.given.items() if isinstance(text, str)}
+    chosen = [marks[mark] for mark in now.hidden if mark in marks]
+    counts = Counter(map(_as_said, marks.values()))
+    right = {bar.label for bar in given.bars if bar.right}
+    found = {_as_said(text): text for text in chosen}
+    return [Line(text, str(counts[said]), 0, text in right) for said, text in found.items()]
+
+
+def _as_said(text: str) -> str:
+    """A sentence without what makes no other one: capitals, spaces, the mark at its end."""
+    return " ".join(text.casefold().split()).rstrip(".!")
+
+
 def _listed(texts: Sequence[str]) -> str:
     """Sentences of the class below each other; every text is escaped."""
     items = "".join(f"<li>{html.escape(one)}</li>" for one in texts)
@@ -360,6 +377,8 @@ def _utc(seconds: float) -> str:
 
 def _right_answer(question: Question, look: Look | None) -> str | float:
     """What is right, in the digits that the class has seen; "" where nothing is computed."""
+    if isinstance(question, ChoiceQuestion):  # the teacher's mark needs no view
+        return "" if question.right is None else _writable(question.options[question.right])
     if look is None or question.kind == "test":
         return ""
     try:

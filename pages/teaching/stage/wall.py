@@ -43,6 +43,10 @@ MOST_LINES = 8
 MOST_BELOW, FEWEST = 6, 3
 #: Letters of a reason in a line.
 REASON = 45
+#: Letters of a typed answer in a line, and lines of typed answers below a short question.
+TYPED_LINE, MOST_TYPED = 75, 9
+#: Letters of all typed answers up to which their type is larger.
+FEW_TYPED = 200
 #: Orders of the class: each may be as long as the wall is wide.
 MOST_ORDERS = 4
 #: Kinds whose answers are shown next to what is right; options have theirs on them.
@@ -116,10 +120,12 @@ def _question(asked_id: str) -> None:
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
         return
+    vote = results.vote(asked.id, answers, question, look, first)
     options = {"first": first, "hides_bars": BARS in now.hidden, "prose": prose_of(asked)}
-    st.html(face(asked, question, look, answers, here, _code(now), **options))
+    chosen = results.on_wall(now, asked, vote)
+    st.html(face(asked, question, look, answers, here, _code(now), chosen=chosen, **options))
     if isinstance(question, GestureQuestion) and look is not None:
-        _by_hand(asked, question, look, results.vote(asked.id, answers, question, look, first).mean)
+        _by_hand(asked, question, look, vote.mean)
 
 
 def _by_hand(asked: Asked, question: GestureQuestion, look: Look, mean: Any) -> None:
@@ -142,30 +148,33 @@ def face(
     first: Mapping[str, str] | None = None,
     hides_bars: bool = False,
     prose: str = "",
+    chosen: Sequence[Line] = (),
 ) -> str:
     """A question as the wall shows it. answers: JSON by member; here: members who are present; code: HTML.
 
     first: the answers of the first vote; hides_bars: show how many have answered, and not what, until the result;
-    prose: what the step says before it asks, as Markdown.
+    prose: what the step says before it asks, as Markdown; chosen: typed answers that the teacher puts on the wall.
     """
+    typed = _typed(question, chosen) if asked.revealed else ""
     vote = results.vote(asked.id, answers, question, look, first)
     value = ""
     if asked.revealed and isinstance(question, ConclusionQuestion) and question.model:
         shown = "" if look is None else exhibit.picture(question, look, asked.view)
         said = f"<small>A model answer</small><br>{in_html(question.model)}"
-        inner = f"<p class='enc-wall-true'>{said}</p>{_exhibit(shown)}"
+        inner = f"<p class='enc-wall-true'>{said}</p>{typed or _exhibit(shown)}"
     elif asked.revealed and look is not None and (truth := question.truth(look)).value is not None:
-        inner = _revealed(question, look, truth, vote)
+        inner = _revealed(question, look, truth, vote, typed)
         if isinstance(question, NumberQuestion) and exhibit.row(question, look, truth):
             value = f" <em>{exhibit.answer(question, look, truth)}</em>"  # a row fills the wall
     elif asked.revealed and not isinstance(question, Choosing):
-        inner = "<p class='enc-wall-true'>Compare your answers.</p><div class='enc-wall-exhibit'></div>"
+        inner = typed or "<p class='enc-wall-true'>Compare your answers.</p><div class='enc-wall-exhibit'></div>"
     else:
         inner = _open(question, look, None if hides_bars and not asked.revealed else vote)
+    inner = _about(asked, question, look) + inner
     return (
         f"<section class='enc-wall{_size(question, look)}' aria-label='Question'>"
         f"{_before(asked, question, look, prose)}<h1>{in_html(question.ask)}{value}</h1>"
-        f"{_beside_map(asked, question, look, _about(asked, question, look) + inner)}{_both_votes(asked, vote)}"
+        f"{inner if typed else _beside_map(asked, question, look, inner)}{_both_votes(asked, vote)}"
         f"<footer><b>{_count(asked, vote, len(answers), here)}</b>{code}</footer></section>"
     )
 
@@ -246,10 +255,25 @@ def _listed(lines: Sequence[Line], names: str = "") -> str:
     return f"{heading}<ol class='enc-wall-options{names}'>{items}</ol>"
 
 
-def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote) -> str:
+def _typed(question: Question, chosen: Sequence[Line]) -> str:
+    """The newest of the chosen answers that have room below the question and what is right."""
+    model = question.model if isinstance(question, ConclusionQuestion) else question.why
+    room = MOST_TYPED - len(question.ask) // TYPED_LINE - len(model) // TYPED_LINE
+    shown: list[Line] = []
+    for line in reversed(chosen):
+        room -= 1 + len(line.label) // TYPED_LINE
+        if shown and room < 0:
+            break
+        shown.insert(0, line)
+    names = " enc-wall-typed" + (" enc-wall-few" if sum(len(line.label) for line in shown) <= FEW_TYPED else "")
+    return _listed(shown, names) if shown else ""
+
+
+def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote, typed: str = "") -> str:
     """The right number or option in the middle, with the row or the numbers that it rests on, and why.
 
-    Options stay with the answers of the class: what many chose is what the class talks about.
+    Options stay with the answers of the class: what many chose is what the class talks about. typed: in place of what
+    the answer rests on.
     """
     answer, bars = exhibit.answer(question, look, truth), exhibit.html(question, look, truth)
     is_marked = bars.count("<tr") > MOST_LINES or question.kind == "draw"  # then question and row have the right number
@@ -274,7 +298,7 @@ def _revealed(question: Question, look: Look, truth: Truth, vote: results.Vote) 
     reason = f"{controls.tolerance(question)} {question.why}".strip()
     why = f"<p class='enc-wall-why'>{in_html(reason)}</p>" if reason else ""
     if question.kind != "gesture":
-        return f"{said}{_exhibit(bars, below)}{why}"
+        return f"{said}{typed or _exhibit(bars, below)}{why}"
     of_class = results.of_class(question, look, vote, revealed=True, most=MOST_ORDERS) if vote.mean is None else ""
     return f"{said}{HANDS}{_exhibit('', of_class) if of_class else ''}{why}"
 
@@ -300,7 +324,7 @@ def options(question: Question, look: Look | None, bars: Sequence[results.Bar] |
 
 
 def _counted(question: Question, bars: Sequence[results.Bar]) -> list[Line]:
-    """Numbers and heads that were answered; words of students are not on the wall."""
+    """Numbers and heads that were answered; words of students come with the result, where the teacher chooses them."""
     if question.kind not in ("number", "head"):
         return []
     return results.lines(results.fewer(bars, MOST_LINES), show_right=False)
