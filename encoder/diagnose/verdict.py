@@ -23,6 +23,8 @@ from encoder.inputs.layout import InputKind
 Kind = Literal["fault", "sound", "within-precision", "not-repeatable", "unknown"]
 #: Faults together that a search tries at most.
 MOST_TOGETHER = 3
+#: Characters from which on a text is named by its first words.
+LONG = 200
 #: What has no answer after a search of up to so many faults together, and what was not searched.
 SEARCHED = {
     0: "the time was over before every single fault was run.",
@@ -176,9 +178,10 @@ def _of_fault(one: Verdict) -> list[str]:
     for faults in one.alternatives:
         lines.append(f"These texts cannot exclude another cause: {' '.join(fault.sentence for fault in faults)}")
     if one.alternatives and one.next_texts:
+        text = one.next_texts[0]
+        shown = repr(text) if len(text) <= LONG else f"{name_of(text)} (all of it is in the JSON)"
         lines.append(
-            f"This text separates them: {one.next_texts[0][:200]!r}. Send it in a request of its own, "
-            "and diagnose its vector by itself."
+            f"This text separates them: {shown}. Send it in a request of its own, and diagnose its vector by itself."
         )
     lines += [f"Remedy: {fault.about()['remedy']}" for fault in one.faults]
     return lines
