@@ -19,6 +19,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from encoder.diagnose.comparing import settled
+from encoder.diagnose.finishing import Codes, Finish
 from encoder.diagnose.probes import probes
 from encoder.edits import Edit, check_edits
 from encoder.encoders.text import TextEncoder
@@ -343,13 +345,27 @@ class End:
     last: Literal["real", "count", "column", "before"] = "real"
     #: A type to which the vectors are rounded.
     stored: str = "float32"
+    #: What is done to finished vectors before they are stored.
+    finish: Finish | None = None
     #: What pools in the way "attention", as SigLIP does for images.
     attention: nn.Module | None = None
 
     @property
     def unrounded(self) -> End:
-        """The same without the type to which vectors are rounded."""
-        return dataclasses.replace(self, stored="float32")
+        """The same without the type to which vectors are rounded, and without whole numbers."""
+        return dataclasses.replace(self, stored="float32", finish=None if self.is_whole else self.finish)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether vectors are stored as whole numbers."""
+        return isinstance(self.finish, Codes)
+
+    def settled(self, made: Callable[[End], np.ndarray], theirs: np.ndarray) -> np.ndarray:
+        """The vectors that `made` gives of this end, [n, D'], with the number of `theirs` where only the last digits
+        of float32 decide how one is rounded."""
+        if isinstance(self.finish, Codes):
+            return self.finish.settled(made(self.unrounded), theirs)
+        return made(self) if self.stored == "float32" else settled(made(self), made(self.unrounded), theirs)
 
     def of(self, states: Sequence[States]) -> np.ndarray:
         """States of texts -> float32 [n, D'], in the order of their places."""
@@ -357,7 +373,7 @@ class End:
         with torch.no_grad():
             found = [self.vectors(one).float().cpu().numpy() for one in states]
         vectors: np.ndarray = np.concatenate(found)[order]
-        return vectors
+        return vectors if self.finish is None else self.finish(vectors)
 
     def vectors(self, states: States) -> Tensor:
         """States -> [B, D']. Raises EncoderError for a pooling that these states do not have."""

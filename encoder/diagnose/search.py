@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -28,6 +29,7 @@ from encoder.diagnose.faults.precision import TOLERANCES, Precision, tolerance_o
 from encoder.diagnose.fingerprint import fingerprint
 from encoder.diagnose.pipeline import STAGES, Front, Pipeline, States
 from encoder.diagnose.probes import unseen
+from encoder.diagnose.unexplained import NEAR_SIZE, Errors, errors_of, most_telling
 from encoder.diagnose.verdict import MOST_TOGETHER, Verdict
 from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder
@@ -466,9 +468,8 @@ class _Search:
                 run = sorted(set(sources))
                 states = pipeline.front.states(self.texts, run)
                 order = [run.index(one) for one in sources]
-            found = pipeline.end.of(states)[order]
-            if pipeline.end.stored != "float32":
-                found = comparing.settled(found, pipeline.end.unrounded.of(states)[order], theirs)
+            of_these = states
+            found = pipeline.end.settled(lambda end: end.of(of_these)[order], theirs)
         except OutOfMemory:
             raise
         except (EncoderError, RuntimeError):
@@ -478,11 +479,9 @@ class _Search:
     def whole(self, pipeline: Pipeline) -> np.ndarray | None:
         """The vectors of all texts; None where the pipeline has none."""
         try:
-            found = pipeline.vectors(self.texts)
-            if pipeline.end.stored != "float32":
-                unrounded = dataclasses.replace(pipeline, end=pipeline.end.unrounded)
-                found = comparing.settled(found, unrounded.vectors(self.texts), self.theirs)
-            return found
+            return pipeline.end.settled(
+                lambda end: dataclasses.replace(pipeline, end=end).vectors(self.texts), self.theirs
+            )
         except OutOfMemory:
             raise
         except (EncoderError, RuntimeError):
@@ -589,7 +588,31 @@ class _Search:
     def _unexplained(self, repeats: bool) -> Verdict:
         if repeats:
             return self.verdict("not-repeatable")
-        return self.verdict("unknown", next_texts=unseen(self.texts, self.base.probes()))
+        probes = unseen(self.texts, self.base.probes())
+        if self.base.model.takes == "text":
+            probes = most_telling(self.base.lengths(probes), self.texts, probes, self.clues.tokens)
+        errors = errors_of(self.right, self.theirs, self.clues.tokens, self.clues.right or ())
+        if not errors.is_noise:
+            self.excluded.append(Precision.name)
+        elif self.right.shape == self.theirs.shape:
+            errors = dataclasses.replace(errors, like=self._like(float(np.median(errors.sizes))))
+        return self.verdict("unknown", next_texts=probes, errors=errors)
+
+    def _like(self, size: float) -> tuple[Precision, float] | None:
+        """The rounding whose errors of the screen are nearest to a size, and their own size; each is run."""
+        places = sorted(self.screen)
+        right = self.right[places]
+        found: list[tuple[float, Precision, float]] = []
+        for fault in Precision.candidates(self.base, self.clues):
+            pipeline = fault.apply(self.base)
+            states = self.states(pipeline, places)
+            if states is None:
+                continue
+            errors = np.linalg.norm(pipeline.end.of(states) - right, axis=1)
+            own = float(np.median(errors / np.maximum(np.linalg.norm(right, axis=1), 1e-12)))
+            far = abs(math.log(max(own, 1e-12) / size))
+            found += [(far, fault, own)] if far <= math.log(NEAR_SIZE) else []
+        return min(found, key=lambda one: one[0])[1:] if found else None
 
     def verdict(
         self,
@@ -597,6 +620,7 @@ class _Search:
         candidate: Candidate | None = None,
         alternatives: tuple[Faults, ...] = (),
         next_texts: tuple[str, ...] = (),
+        errors: Errors | None = None,
     ) -> Verdict:
         """The answer with its evidence."""
         right = self.right if self.right.shape == self.theirs.shape else None
@@ -620,6 +644,7 @@ class _Search:
             together=self.together,
             fingerprint=fingerprint(self.base.model, self.base.front.prompt).id,
             nearest=nearest,
+            errors=errors,
             texts=self.texts,
             theirs=self.theirs,
             right=right,

@@ -8,13 +8,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from encoder.diagnose.faults import Fault
+from encoder.diagnose.faults import FAULTS, Fault
 from encoder.diagnose.faults.base import USUAL_BATCHES
+from encoder.diagnose.unexplained import (
+    MOST_PROPOSED,
+    Errors,
+    distances_said,
+    group_of,
+    name_of,
+    shape_said,
+)
 from encoder.inputs.layout import InputKind
 
 Kind = Literal["fault", "sound", "within-precision", "not-repeatable", "unknown"]
 #: Faults together that a search tries at most.
 MOST_TOGETHER = 3
+#: Characters from which on a text is named by its first words.
+LONG = 200
 #: What has no answer after a search of up to so many faults together, and what was not searched.
 SEARCHED = {
     0: "the time was over before every single fault was run.",
@@ -57,6 +67,8 @@ class Verdict:
     together: int = 1
     #: Where no fault explains the vectors: what came nearest, which is not a finding.
     nearest: tuple[tuple[Fault, ...], float] | None = None
+    #: Of an unknown answer: what the errors of the texts have in common; None where it was not computed.
+    errors: Errors | None = None
     #: The texts.
     texts: tuple[str, ...] = ()
     #: The vectors of the other program, those of the right pipeline (None: of another width) and with the faults.
@@ -72,6 +84,26 @@ class Verdict:
     def more(self) -> str:
         """What a further search would add, for an answer that is unknown; "" where everything was searched."""
         return MORE.get(self.together, "") if self.verdict == "unknown" else ""
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """What was excluded in plain words: each group with the names of its faults."""
+        found: dict[str, list[str]] = {}
+        for name in self.excluded:
+            found.setdefault(group_of(name, FAULTS[name].stage), []).append(name)
+        return found
+
+    @property
+    def looked_like(self) -> list[str]:
+        """Of an unknown answer: how far off the texts are, and what the errors have in common, a sentence each."""
+        if self.errors is None:
+            return []
+        return [distances_said(self.errors, self.texts), shape_said(self.errors)]
+
+    @property
+    def proposed(self) -> tuple[str, ...]:
+        """The next texts that tell most, as a list of one text a line holds them."""
+        return tuple(one for one in self.next_texts if not {"\n", "\t"} & set(one))[:MOST_PROPOSED]
 
     @property
     def code(self) -> int:
@@ -108,6 +140,7 @@ class Verdict:
             "excluded": list(self.excluded),
             "not_excluded": list(self.not_excluded),
             "nearest": nearest,
+            "errors": None if self.errors is None else self.errors.about(),
             "next_texts": list(self.next_texts),
             "fingerprint": self.fingerprint,
             "together": self.together,
@@ -145,9 +178,10 @@ def _of_fault(one: Verdict) -> list[str]:
     for faults in one.alternatives:
         lines.append(f"These texts cannot exclude another cause: {' '.join(fault.sentence for fault in faults)}")
     if one.alternatives and one.next_texts:
+        text = one.next_texts[0]
+        shown = repr(text) if len(text) <= LONG else f"{name_of(text)} (all of it is in the JSON)"
         lines.append(
-            f"This text separates them: {one.next_texts[0][:200]!r}. Send it in a request of its own, "
-            "and diagnose its vector by itself."
+            f"This text separates them: {shown}. Send it in a request of its own, and diagnose its vector by itself."
         )
     lines += [f"Remedy: {fault.about()['remedy']}" for fault in one.faults]
     return lines
@@ -173,20 +207,25 @@ def _of_repeats(one: Verdict) -> list[str]:
 
 def _of_unknown(one: Verdict) -> list[str]:
     lines = [f"Unknown: {SEARCHED[one.together]} Largest difference from the model: {_size(one.difference_without)}."]
+    lines += one.looked_like
     if one.excluded:
-        lines.append(
-            f"Excluded as the only fault, since each was run and gives other vectors: {', '.join(one.excluded)}."
-        )
+        lines.append(f"Excluded as the only fault, each by a run (names: --json): {', '.join(one.groups)}.")
     if one.not_excluded:
-        sizes = ", ".join(map(str, sorted(USUAL_BATCHES)))
-        lines.append(
-            f"Not excluded, since the size of your program's batches is not known: {', '.join(one.not_excluded)}. "
-            f"Tried were {sizes} and all together: state yours (--batch N, or Texts in its batch)."
-        )
+        lines.append(f"{batches_said(one)} State yours: --batch N.")
     if one.next_texts:
-        what = "texts" if one.takes == "text" else "probes (--probes)"
-        lines.append(f"Send these {what}, too: {', '.join(repr(text[:40]) for text in one.next_texts[:5])}, ...")
+        if one.takes == "text":
+            lines.append(f"Send these texts, too: {'; '.join(map(name_of, one.next_texts[:MOST_PROPOSED]))}.")
+        else:
+            lines.append(f"Send these probes (--probes), too: {', '.join(one.next_texts)}.")
     return lines
+
+
+def batches_said(one: Verdict) -> str:
+    """What is not excluded, since the batches of the other program are not known; "" for nothing."""
+    if not one.not_excluded:
+        return ""
+    sizes = ", ".join(map(str, sorted(USUAL_BATCHES)))
+    return f"Not excluded: padding in batches. Tried were batches of {sizes} texts, and all together."
 
 
 #: The sentences of each answer.

@@ -24,6 +24,8 @@ from pages.state import state
 
 #: Texts, or files by their names.
 Inputs = tuple[str, ...] | Mapping[str, bytes]
+#: The field of the texts.
+LINES = "diagnose:lines"
 #: Of the probes, the one that takes long to prepare.
 LARGE = "probe-large.png"
 
@@ -95,7 +97,7 @@ def code(inputs: Inputs) -> str:
 
 def typed_texts(view: View) -> tuple[str, ...]:
     """The texts, at first probes."""
-    typed = kept_file.typed_lines("diagnose:lines", 130, "\n".join(example_inputs(view)))
+    typed = kept_file.typed_lines(LINES, 130, "\n".join(example_inputs(view)))
     texts = tuple(line for line in typed.splitlines() if line.strip())
     if len(texts) > (most := limits.DIAGNOSE_TEXTS.value):
         raise EncoderError(f"{len(texts):,} texts, and the limit is {most:,}: send fewer.")

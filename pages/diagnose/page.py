@@ -1,5 +1,6 @@
 """Diagnose: which fault gives exactly another program's vectors, and where in the pipeline it is."""
 
+import shlex
 from collections.abc import Hashable, Mapping
 from dataclasses import astuple, dataclass, replace
 
@@ -8,6 +9,7 @@ import streamlit as st
 
 from encoder import EncoderError, diagnose
 from encoder.checkpoints.bundled import BUNDLED
+from encoder.diagnose import comparing
 from encoder.edits import format as edits_in_link
 from encoder.figures import pipeline as drawn
 from encoder.measure import ranking
@@ -23,12 +25,11 @@ from pages.core.view import View
 from pages.core.widgets import Export, adjust, answer
 from pages.core.words import about, errors_said, gestures, opening, plain
 from pages.diagnose import given as inputs
+from pages.diagnose import unknown
 from pages.diagnose.given import Given
 from pages.diagnose.params import TOGETHER, Params
 from pages.state import links, state
 
-#: In the session: a click has asked for a search, which begins without another one.
-BEGIN = "diagnose:begins"
 #: The stages with their names on the screen.
 STAGES = {
     "text": "Text", "tokens": "Tokens", "embedding": "Embedding", "layers": "Layers", "pooling": "Pooling",
@@ -126,7 +127,8 @@ def excluded(what: Hashable) -> diagnose.Excluded:
 
 
 def verdict(view: View, given: Given, prompt: str | None, settings: Settings) -> diagnose.Verdict | None:
-    """The answer, computed once in this session; None while it waits for a click."""
+    """The answer, computed once in this session; None while it waits for a click. Raises EncoderError."""
+    comparing.check(given.vectors, len(given.inputs))  # before a click that would wait for nothing
     what = (view.model, given.key, prompt, *astuple(settings))
     known = excluded(what[:-1])  # whatever number of faults together
 
@@ -149,7 +151,7 @@ def verdict(view: View, given: Given, prompt: str | None, settings: Settings) ->
         return gradual.reported(steps, lambda step: (step.done / max(step.total, 1), step.words))
 
     label, ask = "Diagnose", "Every fault is run."
-    begins = st.session_state.pop(BEGIN, False)
+    begins = st.session_state.pop(unknown.BEGIN, False)
     if len(known):
         label, ask = "Go on", f"Excluded so far: {len(known):,}; they are not run again."
     return results.of_work("diagnose", what, work, label=label, ask="" if begins else ask, own=True, most=3)
@@ -182,14 +184,16 @@ def draw(view: View, given: Given, found: diagnose.Verdict, settings: Settings, 
     first, *rest = found.said.splitlines()
     title, _, evidence = ("Found", ":", first) if found.faults else first.partition(":")
     st.markdown(f"**{plain(title)}:** {plain(evidence.strip())}")
-    if found.more:
-        st.button(found.more, icon=":material/play_arrow:", key="diagnose:more", on_click=search_more, args=(found,))
-    for line in rest:
-        st.markdown(plain(line))
-    pipeline(view, found)
+    if found.verdict == "unknown":
+        unknown.draw(view, found)
+    else:
+        for line in rest:
+            st.markdown(plain(line))
+        pipeline(view, found)
     picture_of_model(view, given, found)
     figures = differences(view, found)
-    export(view, f"Diagnosis of {view.loaded.name}", found, figures, python_lines(given, settings, prompt))
+    lines, line = python_lines(given, settings, prompt), command_line(view, settings, prompt)
+    export(view, f"Diagnosis of {view.loaded.name}", found, figures, lines, line)
     st.download_button(
         "The answer (JSON)",
         found.as_json(),
@@ -201,8 +205,10 @@ def draw(view: View, given: Given, found: diagnose.Verdict, settings: Settings, 
     )
 
 
-def export(view: View, title: str, found: diagnose.Verdict, figures: dict[str, object], lines: str) -> None:
-    """The numbers, the figures and the Python lines that make `found`."""
+def export(
+    view: View, title: str, found: diagnose.Verdict, figures: dict[str, object], lines: str, line: str = ""
+) -> None:
+    """The numbers, the figures, the Python lines that make `found`, and the command, where there is one."""
     Export(
         view,
         title,
@@ -211,14 +217,9 @@ def export(view: View, title: str, found: diagnose.Verdict, figures: dict[str, o
         lines=f"from encoder import diagnose\n\n{lines}\nprint(found.said)\n"
         "found.distances(explained=False), found.distances(explained=True)",
         is_traced=False,
+        line=line,
         settings={"verdict": found.verdict, "faults": ", ".join(fault.name for fault in found.faults) or "none"},
     ).draw()
-
-
-def search_more(found: diagnose.Verdict) -> None:
-    """Begin the search of one more fault together."""
-    state.put(Params.together, str(found.together + 1))
-    st.session_state[BEGIN] = True
 
 
 def pipeline(view: View, found: diagnose.Verdict) -> None:
@@ -332,6 +333,16 @@ def python_lines(given: Given, settings: Settings, prompt: str | None) -> str:
         "vectors = diagnose.read_vectors(Path('vectors.npy').read_bytes(), 'vectors.npy')\n"
         f"found = diagnose.find(model, texts, vectors{more})"
     )
+
+
+def command_line(view: View, settings: Settings, prompt: str | None) -> str:
+    """The command that finds the same, from files of the inputs and of the vectors."""
+    inputs_of = ["--texts", "texts.txt"] if view.loaded.takes == "text" else ["--media", "inputs"]
+    known = {"--precision": settings.precision, "--batch": settings.batch, "--prompt": prompt}
+    known |= {"--other": state.get(Params.other).strip(), "--together": settings.together}
+    more = [word for name, value in known.items() if value not in (None, "", "float32") for word in (name, str(value))]
+    words = ["encoderscope", "diagnose", view.model.source, *inputs_of, "--vectors", "vectors.npy", *more]
+    return shlex.join(words)
 
 
 def table(found: diagnose.Verdict) -> pd.DataFrame:

@@ -17,6 +17,7 @@ def main() -> None:
     st.markdown(f"{len(TERMS)} terms, each with the page that shows it, and {len(REFERENCES)} works that pages name.")
     with st.container(key="glossary-find", horizontal=True, vertical_alignment="center"):
         chosen = glossary_panel.find(state.newest(Params.term) or state.newest(Params.source), _choose, named=False)
+        glossary_panel.ask()
         st.markdown(" · ".join(f"[{group}](#{anchor})" for anchor, group in groups.items()), width="content")
     if chosen:
         with st.container(border=True, key="term-selected"):

@@ -19,7 +19,7 @@ from tests.diagnose.test_endpoint import reply, serving
 TEXTS = ["A cat sat on the mat.", "two words", "A dog ran very fast through the old town.", "café"]
 KEYS = {
     "verdict", "faults", "difference", "difference_without", "correlation", "alternatives", "excluded", "not_excluded",
-    "nearest", "next_texts", "fingerprint", "together",
+    "nearest", "errors", "next_texts", "fingerprint", "together",
 }  # fmt: skip
 
 

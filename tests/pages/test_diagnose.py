@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 from pathlib import Path
@@ -126,6 +127,46 @@ def test_an_unknown_answer_offers_pairs_and_its_button_searches_them():
     assert "Search three together, too" in [button.label for button in app.button], "pairs were searched"
 
 
+def test_an_unknown_answer_says_how_far_and_what_next(twin_noise: np.ndarray):
+    """Its words are those of the engine; identifiers are behind a fold, and what it proposes is a button."""
+    app = opened(encoder.load("twin-pre"), twin_noise)
+    assert_well(app)
+    found = diagnose.find(encoder.load("twin-pre"), TEXTS, twin_noise, together=1)
+    said = written(app)
+    assert all(one in said for one in found.looked_like)
+    assert all(group in said for group in found.groups)
+    assert not [one for one in found.excluded if "-" in one and one in said], "identifiers are behind a fold"
+    assert not re.search(r"(^|\W)--\w", said), "an option of the command is not one of the page"
+    app.session_state["lazy:diagnose-excluded"] = True
+    app.run()
+    assert all(name in written(app) for name in found.excluded)
+
+
+def test_the_texts_that_tell_most_are_added_by_a_button(twin_noise: np.ndarray):
+    app = opened(encoder.load("twin-pre"), twin_noise)
+    proposed = diagnose.find("twin-pre", TEXTS, twin_noise, together=1).proposed
+    pressed(app, f"Add the texts ({len(proposed)})")
+    lines = app.text_area(key="diagnose:lines").value.splitlines()
+    assert lines == [*TEXTS, *proposed]
+    assert f"{len(TEXTS)} vectors and {len(lines)} inputs" in sentences(app)
+
+
+def test_noise_of_rounding_is_accepted_by_a_button(twin_noise: np.ndarray):
+    app = opened(encoder.load("twin-pre"), twin_noise)
+    (label,) = [button.label for button in app.button if button.label.startswith("Accept ")]
+    pressed(app, label)
+    assert_well(app)
+    assert app.query_params["their_precision"] in label
+    assert "Nothing is wrong" in written(app)
+
+
+@pytest.fixture
+def twin_noise() -> np.ndarray:
+    """Vectors with errors of the size of bfloat16's."""
+    right = encoder.load("twin-pre").embed(TEXTS).numpy()
+    return right + 4e-3 * np.random.default_rng(0).normal(size=right.shape)
+
+
 def test_differences_without_a_fault_have_one_bar_each():
     assert len(drawn.text_differences(TEXTS, [1.0, 2.0, 3.0]).data) == 1
     assert len(drawn.text_differences(TEXTS, [1.0, 2.0, 3.0], [0.0, 0.0, 0.0]).data) == 2
@@ -174,7 +215,7 @@ def test_the_python_lines_give_the_verdict_of_the_page(tmp_path: Path, monkeypat
 
 def ran(app) -> dict[str, Any]:
     """The names that the Python lines of the export make."""
-    (code,) = [block.value for block in app.code if "diagnose" in block.value]
+    (code,) = [block.value for block in app.code if "import diagnose" in block.value]
     names: dict[str, Any] = {}
     exec(code, names)
     return names

@@ -108,9 +108,9 @@ def missed(found: list[dict], asked: dict[str, list[str]], folder: Path) -> dict
 
 def test_newcomers_find_the_answer_among_the_first_three(found: list[dict], tmp_path: Path) -> None:
     asked = asked_by_newcomers()
-    assert [len(questions) for questions in asked.values()] == [84, 22]
+    assert [len(questions) for questions in asked.values()] == [84, 42]
     assert missed(found, asked["known"], tmp_path) == {}
-    assert len(missed(found, asked["unseen"], tmp_path)) <= 6
+    assert len(missed(found, asked["unseen"], tmp_path)) <= 8
 
 
 def test_a_special_token_is_found_by_its_name(found: list[dict]) -> None:

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from streamlit.proto.SelectWidgetFilterMode_pb2 import SelectWidgetFilterMode
 
 from encoder.encoders.text import TextEncoder
 from encoder.measure import norm_weighting
 from encoder.words.glossary import BY_KEY, TERMS, Term
 from encoder.words.references import BY_KEY as BY_NAME
 from encoder.words.references import REFERENCES, Reference
+from pages.components.find import OPENER
 from pages.core.frame import input_row
 from pages.core.widgets import examples
 from pages.core.words import glossary, references
@@ -81,6 +83,23 @@ def test_the_page_shows_every_term_and_the_one_of_the_link() -> None:
     shown = [element.value for element in app.main.markdown]
     for term in TERMS:
         assert shown.count(glossary.entry(term)) == (2 if term.key == "sink" else 1)
+
+
+def test_the_list_finds_terms_by_their_other_words_and_nothing_unrelated() -> None:
+    """Letters here and there in a title, as a fuzzy list takes them, would find works for any word."""
+    app = visit("glossary")
+    field = app.selectbox(key="words:find")
+    assert field.proto.filter_mode == SelectWidgetFilterMode.Value("FILTER_MODE_CONTAINS")
+
+    def found(typed: str) -> list[str]:
+        return [one for one in field.options if typed.lower() in one.lower()]
+
+    for word in (word for term in TERMS for word in (term.name, *term.words) if not word.endswith("s")):
+        assert found(word), word
+    assert [one.split(" (")[0] for one in found("ffn")] == ["feed-forward layer"]
+    for typed in ("photosynthesis", "kubernetes", "blockchain", "election"):
+        assert found(typed) == []
+    assert [one for one in app.get("html") if OPENER in one.proto.body]
 
 
 def on_screen() -> Iterator[tuple[str, str]]:
