@@ -74,7 +74,7 @@ def _draw(choose: Callable[[], Subject | None], offered: Mapping[str, str]) -> N
 
 
 def _texts() -> tuple[Source | None, str]:
-    """The source of texts, None while a file is missing, and a text to compare with the query alone, or ""."""
+    """The source of texts, None while a file is missing, and one text to compare with the query, or ""."""
     with adjust.drawer("texts", "Your texts", "library_add"):
         examples.draw(__file__, "pairs", "texts:example")
         given = sources.choose()
