@@ -1,13 +1,9 @@
 """The ranking of all texts for a query, and next to it what is selected: one text, or two."""
 
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
-
 import streamlit as st
 
 from encoder import texts
 from encoder.search import Collection
-from pages.core.frame.frame import part
 from pages.core.inputs import kept_file
 from pages.core.view import View
 from pages.core.widgets import adjust, examples
@@ -31,10 +27,6 @@ from pages.texts import (
 from pages.texts.params import PARTS, Params
 from pages.texts.subject import Subject, ranking_of
 
-#: Texts that were read, or a collection with its vectors.
-Source: TypeAlias = sources.Given | Collection
-#: What changes nothing on the page but the list and what is shown of a text.
-SELECTED = (Params.query, Params.part, Params.place, Params.against, Params.matches, Params.each_word)
 #: Parts for images and sounds, of what no query of words is asked.
 OF_MEDIA = ("words", "pairs", "circuit")
 #: Part -> what draws it.
@@ -46,50 +38,26 @@ DRAWN = {
 
 def show(view: View) -> None:
     """The page for texts."""
+    is_text = view.loaded.takes == "text"
     opening("Which of your texts answer a query, and why does each have its score?")
-    if view.loaded.takes != "text":
-        _draw(lambda: of_media.choose(view), {name: PARTS[name] for name in OF_MEDIA})
-        return
-    chosen = None
-    with errors_said():
-        chosen = _texts()
-    part(lambda now: _draw(lambda: _choose(now, chosen), PARTS), view, SELECTED)
-
-
-def _draw(choose: Callable[[], Subject | None], offered: Mapping[str, str]) -> None:
-    """The ranking, and what is shown of the text that is selected in it. offered: names of parts and their titles."""
     left, right = st.columns([29, 71], gap="medium")
     subject = None
     with left, errors_said():
-        subject = choose()
+        subject = _choose(view) if is_text else of_media.choose(view)
     if subject is not None:
         with right, st.container(gap="xsmall", key="texts-why"), errors_said():
             number_placed.draw(subject)
+            offered = PARTS if is_text else {name: PARTS[name] for name in OF_MEDIA}
             with st.container(gap="xsmall", key="texts-part"):
-                shown = state.segmented(Params.part, "Explain", offered, label_visibility="collapsed")
-                DRAWN[shown](subject)
+                part = state.segmented(Params.part, "Explain", offered, label_visibility="collapsed")
+                DRAWN[part](subject)
             number_placed.draw_compared(subject)
             exported.draw(subject)
     sources.say_limits()
 
 
-def _texts() -> tuple[Source | None, str]:
-    """The source of texts, None while a file is missing, and one text to compare with the query, or ""."""
-    with adjust.drawer("texts", "Your texts", "library_add"):
-        examples.draw(__file__, "pairs", "texts:example")
-        given = sources.choose()
-        other = state.bound(
-            st.text_input,
-            Params.similar_to,
-            "Compare the query with one text only",
-            placeholder="type a text",
-            help="Empty: select a text in the list.",
-        )
-    return given, other
-
-
-def _choose(view: View, chosen: tuple[Source | None, str] | None) -> Subject | None:
-    """The query and the ranking. chosen: of `_texts`, None where they could not be read."""
+def _choose(view: View) -> Subject | None:
+    """The query, the ranking, a text of one's own and the source; None while a file is missing."""
     first = st.container(key="texts-search")
     with first:
         # Without a file, too: a query that was typed stays when the server has lost the file.
@@ -100,9 +68,16 @@ def _choose(view: View, chosen: tuple[Source | None, str] | None) -> Subject | N
             placeholder=view.text,
             help="Empty: the sentence of the other pages is the query.",
         )
-    if chosen is None:
-        return None
-    given, other = chosen
+    with adjust.drawer("texts", "Your texts", "library_add"):
+        examples.draw(__file__, "pairs", "texts:example")
+        given = sources.choose()
+        other = state.bound(
+            st.text_input,
+            Params.similar_to,
+            "Compare the query with one text only",
+            placeholder="type a text",
+            help="Empty: select a text in the list.",
+        )
     query = typed if typed.strip() else view.text
     ranking = None
     with first, errors_said():
@@ -120,7 +95,7 @@ def _choose(view: View, chosen: tuple[Source | None, str] | None) -> Subject | N
     return Subject(view, query, text, ranking, place, params, labels=labels, is_bundled=is_bundled)
 
 
-def _ranking(view: View, given: Source | None, query: str) -> texts.Ranking | None:
+def _ranking(view: View, given: sources.Given | Collection | None, query: str) -> texts.Ranking | None:
     if given is None:
         st.info("Choose a file under Your texts.", icon=":material/upload_file:")
         return None

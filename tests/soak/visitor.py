@@ -256,8 +256,7 @@ class Visitor(Session):
         kind = message.WhichOneof("type")
         if kind == "new_session":
             self.session = message.new_session.initialize.session_id or self.session
-            if not BackMsg.FromString(self._open or b"").rerun_script.fragment_id:  # otherwise a part of the page
-                self.texts, self.strip = [], {}
+            self.texts, self.strip = [], {}
         elif kind == "navigation":
             self.pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
             self._hash = message.navigation.page_script_hash
@@ -277,7 +276,7 @@ class Visitor(Session):
             self.texts.append(content.label)
         identity = getattr(content, "id", "") or getattr(element, "id", "")
         if (parts := re.fullmatch(r"\$\$ID-[0-9a-f]+-(.+)", identity)) and parts[1] != "None":
-            self.ids[parts[1]], self.parts[identity] = identity, delta.fragment_id
+            self.ids[parts[1]] = identity
             if parts[1] == "kept-text":
                 self.kept.update(header(content.bytes)["save"])
             if parts[1] == "room-strip":
@@ -295,7 +294,6 @@ class Visitor(Session):
 
     async def _widget(self, widget: WidgetState) -> Run:
         message = self._message()
-        message.rerun_script.fragment_id = self.parts.get(widget.id, "")
         message.rerun_script.widget_states.widgets.add().CopyFrom(widget)
         return await self._send(message)
 
