@@ -137,6 +137,16 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+def free_ports(count: int) -> int:
+    """The first of `count` consecutive ports that nothing listens on at this moment."""
+    while True:
+        first = free_port()
+        with contextlib.ExitStack() as probes, contextlib.suppress(OSError, OverflowError):
+            for port in range(first, first + count):
+                probes.enter_context(socket.create_server(("127.0.0.1", port)))
+            return first
+
+
 @pytest.fixture(scope="session")
 def serve(
     tmp_path_factory: pytest.TempPathFactory,

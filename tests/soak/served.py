@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 from tests import ensure_servers
-from tests.conftest import ROOT, Server, free_port
+from tests.conftest import ROOT, Server, free_ports
 from tests.rooms.conftest import RedisServer
 
 #: Small enough that traces and models have filled their stores before the memory is compared.
@@ -62,7 +62,8 @@ class Served:
 @contextlib.contextmanager
 def serve(workers: int) -> Iterator[Served]:
     """The server until the end of the context. Raises FileNotFoundError without nginx or Redis."""
-    port, worker = free_port(), free_port()
+    port = free_ports(workers + 1)
+    worker = port + 1
     program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from encoder.cli.main import main; sys.exit(main())"
     program_of_store = ensure_servers.find()
     if program_of_store is None:
